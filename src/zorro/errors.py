@@ -27,5 +27,6 @@ class MissingExtraError(ZorroError, ImportError):
     """An optional part of zorro was used but the packages it needs are not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs packages that are not installed: "
-                         f"pip install 'zorro-gnn[{extra}]'")
+        super().__init__(
+            f"{what} needs packages that are not installed: pip install 'zorro-gnn[{extra}]'"
+        )

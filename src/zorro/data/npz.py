@@ -1,0 +1,79 @@
+"""Read a graph from a NumPy `.npz` archive."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from zorro.data.validation import check_graph, check_labels, check_mask
+from zorro.errors import DatasetError, InputError
+
+_MASKS = ("train_mask", "val_mask", "test_mask")
+
+
+def read(path: Path) -> Data:
+    """Return the graph in `path`: arrays `edge_index` and `x`, perhaps `y` and the three masks.
+
+    Features become float32, node numbers and labels int64; other arrays are ignored. Pickled
+    arrays are refused, so a file from elsewhere cannot run code.
+    """
+    arrays = _arrays(path)
+    for name in ("x", "edge_index"):
+        if name not in arrays:
+            found = ", ".join(sorted(arrays)) or "nothing"
+            raise DatasetError(f"{path} has no array {name!r}, only {found}: add it and try again")
+    data = Data(
+        x=torch.from_numpy(_numbers(path, "x", arrays["x"], np.float32)),
+        edge_index=torch.from_numpy(_integers(path, "edge_index", arrays["edge_index"])),
+    )
+    if "y" in arrays:
+        data.y = torch.from_numpy(_integers(path, "y", arrays["y"]))
+    for name in _MASKS:
+        if name in arrays:
+            data[name] = torch.from_numpy(_numbers(path, name, arrays[name], None))
+    try:
+        _check(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return data
+
+
+def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+    if not path.is_file():
+        raise DatasetError(f"there is no file {path}: check the path")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise DatasetError(
+            f"{path} is not a readable .npz of plain arrays ({error}): "
+            f"write it with numpy.savez(path, x=…, edge_index=…)"
+        ) from error
+
+
+def _numbers(
+    path: Path, name: str, array: NDArray[np.generic], dtype: type[np.generic] | None
+) -> NDArray[np.generic]:
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{path}: {name} must be an array of numbers, got dtype {array.dtype}")
+    return array if dtype is None else array.astype(dtype)
+
+
+def _integers(path: Path, name: str, array: NDArray[np.generic]) -> NDArray[np.generic]:
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{path}: {name} must be an array of integers, got dtype {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _check(data: Data) -> None:
+    check_graph(data.x, data.edge_index)
+    if "y" in data:
+        check_labels(data.y, nodes=data.num_nodes)
+    for name in _MASKS:
+        if name in data:
+            check_mask(name, data[name], nodes=data.num_nodes)

@@ -1,0 +1,66 @@
+"""The public data sets of the paper, read by PyG's own loaders.
+
+Features are used as they come: the paper's models were trained on raw features, and row
+normalisation costs them up to 65 points of accuracy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.datasets import Amazon, Planetoid
+
+from zorro.data.storage import dataset_root
+from zorro.data.validation import check_seed
+from zorro.errors import DatasetError
+
+AMAZON_TRAINING_NODES_PER_CLASS = 20
+AMAZON_TEST_NODES = 1000
+
+
+def citation(folder: str) -> Data:
+    """Return Cora, CiteSeer or PubMed with its public split."""
+    return _read(Planetoid, folder, folder)
+
+
+def amazon_computers(*, seed: int) -> Data:
+    """Return Amazon Computers with 20 training nodes per class and 1,000 other test nodes."""
+    data = _read(Amazon, "Computers", "Computers")
+    data.train_mask, data.test_mask = split(
+        data.y,
+        per_class=AMAZON_TRAINING_NODES_PER_CLASS,
+        test=AMAZON_TEST_NODES,
+        seed=seed,
+    )
+    return data
+
+
+def split(y: Tensor, *, per_class: int, test: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Return a training mask of `per_class` nodes of each class and a test mask of `test` others.
+
+    >>> train_mask, test_mask = split(torch.tensor([0, 0, 0, 1, 1]), per_class=1, test=3, seed=0)
+    >>> int(train_mask.sum()), int(test_mask.sum()), int((train_mask & test_mask).sum())
+    (2, 3, 0)
+    """
+    order = np.random.default_rng(check_seed(seed)).permutation(y.numel())
+    shuffled = torch.from_numpy(order).to(y.device)  # (N,)
+    train_mask = torch.zeros(y.numel(), dtype=torch.bool, device=y.device)
+    for label in range(int(y.max()) + 1):
+        train_mask[shuffled[y[shuffled] == label][:per_class]] = True
+    test_mask = torch.zeros_like(train_mask)
+    test_mask[shuffled[~train_mask[shuffled]][:test]] = True
+    return train_mask, test_mask
+
+
+def _read(loader: type[Planetoid] | type[Amazon], folder: str, name: str) -> Data:
+    root = dataset_root(folder)
+    try:
+        return loader(str(root), name)[0]
+    except Exception as error:  # PyG's download and parsing raise errors of every kind
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DatasetError(
+            f"{folder} could not be downloaded or read ({reason}): check the network, "
+            f"or delete {root / folder} if a download was broken off"
+        ) from error

@@ -1,0 +1,96 @@
+"""What a graph must look like before anything is computed on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zorro.errors import InputError
+
+
+def check_graph(x: Tensor, edge_index: Tensor) -> None:
+    """Raise `InputError` unless the features and edges describe one usable graph.
+
+    `x` is a dense, floating, finite (N, d) tensor with N, d ≥ 1; `edge_index` is a dense (2, E)
+    int64 tensor of node numbers in [0, N), on the same device.
+    """
+    _check_features(x)
+    _check_edges(edge_index, nodes=x.size(0))
+    if edge_index.device != x.device:
+        raise InputError(
+            f"x and edge_index must be on one device, got {x.device} and {edge_index.device}: "
+            f"move both with .to(device)"
+        )
+
+
+def check_labels(y: Tensor | None, *, nodes: int) -> None:
+    """Raise `InputError` unless `y` holds one class number per node."""
+    expected = f"y must be an int64 tensor of shape ({nodes},) with class numbers from 0"
+    y = _dense(y, expected)
+    if y.dtype != torch.int64 or y.shape != (nodes,):
+        raise InputError(f"{expected}, got {_describe(y)}")
+    if y.min() < 0:
+        raise InputError(f"{expected}, got {int(y.min())} as the smallest")
+
+
+def check_mask(name: str, mask: Tensor | None, *, nodes: int) -> None:
+    """Raise `InputError` unless `mask` is a truth value per node; `name` is used in the message."""
+    expected = f"{name} must be a bool tensor of shape ({nodes},)"
+    mask = _dense(mask, expected)
+    if mask.dtype != torch.bool or mask.shape != (nodes,):
+        raise InputError(f"{expected}, got {_describe(mask)}")
+
+
+def check_seed(seed: int) -> int:
+    """Return `seed`, or raise `InputError` unless it is a whole number ≥ 0."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number ≥ 0, got {seed!r}")
+    return seed
+
+
+def _check_features(x: Any) -> None:
+    expected = "x must be a dense floating tensor of shape (nodes, features), both at least 1"
+    x = _dense(x, expected)
+    if x.dim() != 2 or x.size(0) < 1 or x.size(1) < 1:
+        raise InputError(f"{expected}, got shape {tuple(x.shape)}")
+    if not x.is_floating_point():
+        raise InputError(f"{expected}, got {x.dtype}: convert it with x.float()")
+    broken = ~torch.isfinite(x)  # (N, d)
+    if bool(broken.any()):
+        node, feature = broken.nonzero()[0].tolist()
+        raise InputError(
+            f"x must be finite, got {x[node, feature].item()} at node {node}, feature {feature} "
+            f"({int(broken.sum())} such entries): replace or drop them"
+        )
+
+
+def _check_edges(edge_index: Any, *, nodes: int) -> None:
+    expected = "edge_index must be a dense int64 tensor of shape (2, edges)"
+    edge_index = _dense(edge_index, expected)
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
+        raise InputError(f"{expected}, got {_describe(edge_index)}")
+    if edge_index.numel() == 0:
+        return
+    low, high = int(edge_index.min()), int(edge_index.max())
+    if low < 0 or high >= nodes:
+        raise InputError(
+            f"edge_index must name nodes from 0 to {nodes - 1} (x has {nodes} rows), "
+            f"got {low if low < 0 else high}"
+        )
+
+
+def _dense(value: Any, expected: str) -> Tensor:
+    if not isinstance(value, Tensor) or value.layout != torch.strided:
+        raise InputError(f"{expected}, got {_describe(value)}")
+    return value
+
+
+def _describe(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, Tensor):
+        layout = "" if value.layout == torch.strided else f"{value.layout} "
+        return f"{layout}{value.dtype} of shape {tuple(value.shape)}"
+    return type(value).__name__

@@ -1,0 +1,62 @@
+"""The edges of a graph, indexed once so that a neighbourhood costs what it holds."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class EdgesByReceiver:
+    """Edges grouped by the node that receives their message.
+
+    Building it sorts all edges once; after that `incoming`, `neighbourhood` and `induced` cost
+    what they return, whatever the size of the graph.
+
+    Args:
+        edge_index: (2, E).
+        num_nodes: N.
+        flow: PyG's message direction; `"source_to_target"` sends from row 0 to row 1.
+    """
+
+    def __init__(
+        self, edge_index: Tensor, num_nodes: int, *, flow: str = "source_to_target"
+    ) -> None:
+        sender, receiver = (0, 1) if flow == "source_to_target" else (1, 0)
+        self._senders = edge_index[sender]
+        receivers = edge_index[receiver]
+        self._by_receiver = torch.argsort(receivers, stable=True)  # (E,)
+        degrees = torch.bincount(receivers, minlength=num_nodes)
+        self._start = torch.cat([degrees.new_zeros(1), degrees.cumsum(0)])  # (N + 1,)
+
+    def incoming(self, nodes: Tensor) -> Tensor:
+        """Ids of all edges whose receiver is in `nodes`."""
+        start = self._start[nodes]
+        count = self._start[nodes + 1] - start
+        shift = start - (count.cumsum(0) - count)
+        within = torch.arange(int(count.sum()), device=nodes.device)
+        return self._by_receiver[within + shift.repeat_interleave(count)]
+
+    def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
+        """Ascending ids of `seeds` and of every node at most `hops` messages away from them."""
+        reached = seeds.unique()
+        frontier = reached
+        for _ in range(hops):
+            senders = self._senders[self.incoming(frontier)].unique()
+            frontier = senders[~contains(reached, senders)]
+            if frontier.numel() == 0:
+                break
+            reached = torch.cat([reached, frontier]).sort().values
+        return reached
+
+    def induced(self, nodes: Tensor) -> Tensor:
+        """Ascending ids of the edges between `nodes` (ascending)."""
+        edges = self.incoming(nodes)
+        return edges[contains(nodes, self._senders[edges])].sort().values
+
+
+def contains(ascending: Tensor, values: Tensor) -> Tensor:
+    """For each of `values`, whether it is among `ascending`."""
+    if ascending.numel() == 0:
+        return torch.zeros_like(values, dtype=torch.bool)
+    at = torch.searchsorted(ascending, values).clamp_(max=ascending.numel() - 1)
+    return ascending[at] == values

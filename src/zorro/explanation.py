@@ -1,0 +1,239 @@
+"""The result: which nodes and features a prediction rests on, and everything needed to check it."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch_geometric.explain import Explanation as PygExplanation
+
+from zorro.errors import InputError
+from zorro.fidelity.estimate import FidelityEstimate
+
+Status = Literal["reached", "nothing needed", "everything needed"]
+MaskType = Literal["attributes", "object", "common_attributes"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """An element that the search added (none for the start) and the fidelity it led to."""
+
+    node: int | None
+    feature: int | None
+    fidelity: float
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What was asked for."""
+
+    search: str
+    tau: float
+    k: int | None
+    samples: int
+    fresh_samples: int
+    confidence: float
+    noise: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class GraphSummary:
+    """Where the query was evaluated.
+
+    `whole` says that no cut of the graph preserved the prediction, so that the whole graph was
+    used; `context_matters` that nodes outside the candidates influence it too (they keep their
+    true features).
+    """
+
+    candidates: int
+    context: int
+    edges: int
+    hops: int
+    halo: int
+    whole: bool
+    context_matters: bool
+    num_nodes: int
+    num_features: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An explanation S = (V_s, F_s) of the model's prediction for one node.
+
+    With the features `features` of the nodes `nodes` at their true values and everything else in
+    the computational graph replaced by noise, the model keeps its prediction with probability
+    `fidelity`, measured on samples that the search has not seen. `search_fidelity` is the share
+    on the samples that it was chosen by.
+    """
+
+    node: int
+    predicted_class: int
+    probabilities: tuple[float, ...]
+    nodes: tuple[int, ...]
+    features: tuple[int, ...]
+    steps: tuple[Step, ...]
+    fidelity: FidelityEstimate
+    search_fidelity: FidelityEstimate
+    status: Status
+    parameters: Parameters
+    graph: GraphSummary
+    evaluator: str
+    evaluations: int
+    seconds: float
+    version: str
+
+    @property
+    def probability(self) -> float:
+        """The model's probability of the predicted class."""
+        return self.probabilities[self.predicted_class]
+
+    @property
+    def node_entropy(self) -> float:
+        """Effective size of the node set: the log of its count, 0 for none."""
+        return math.log(max(1, len(self.nodes)))
+
+    @property
+    def feature_entropy(self) -> float:
+        """Effective size of the feature set: the log of its count, 0 for none."""
+        return math.log(max(1, len(self.features)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
+        """Rebuild an explanation from `to_dict`'s values."""
+        try:
+            return cls(
+                **{
+                    **values,
+                    "probabilities": tuple(values["probabilities"]),
+                    "nodes": tuple(values["nodes"]),
+                    "features": tuple(values["features"]),
+                    "steps": tuple(Step(**step) for step in values["steps"]),
+                    "fidelity": FidelityEstimate(**values["fidelity"]),
+                    "search_fidelity": FidelityEstimate(**values["search_fidelity"]),
+                    "parameters": Parameters(**values["parameters"]),
+                    "graph": GraphSummary(**values["graph"]),
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise InputError(f"values: not an explanation as to_dict writes it ({error})") from None
+
+    def to_json(self) -> str:
+        """Return the explanation as one line of JSON."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Explanation:
+        """Rebuild an explanation from `to_json`'s text."""
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"text: not JSON ({error})") from None
+        if not isinstance(values, dict):
+            raise InputError(f"text: expected a JSON object, got {type(values).__name__}")
+        return cls.from_dict(values)
+
+    def to_pyg(
+        self,
+        x: Tensor | None = None,
+        edge_index: Tensor | None = None,
+        *,
+        node_mask_type: MaskType = "attributes",
+    ) -> PygExplanation:
+        """Return the explanation as PyG's `Explanation`, with masks on the whole graph's ids.
+
+        Args:
+            x: (N, d) and
+            edge_index: (2, E), carried along when given, as PyG's own metrics want them.
+            node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
+                `common_attributes` F_s (1, d).
+        """
+        masks = {
+            "attributes": lambda: (
+                self._indicator(self.graph.num_nodes, self.nodes).unsqueeze(1)
+                * self._indicator(self.graph.num_features, self.features)
+            ),
+            "object": lambda: self._indicator(self.graph.num_nodes, self.nodes).unsqueeze(1),
+            "common_attributes": lambda: self._indicator(
+                self.graph.num_features, self.features
+            ).unsqueeze(0),
+        }
+        if node_mask_type not in masks:
+            raise InputError(
+                f"node_mask_type: expected one of {', '.join(masks)}, got {node_mask_type!r}"
+            )
+        carried = {"x": x, "edge_index": edge_index}
+        return PygExplanation(
+            node_mask=masks[node_mask_type](),
+            **{name: value for name, value in carried.items() if value is not None},
+        )
+
+    @staticmethod
+    def _indicator(size: int, members: Sequence[int]) -> Tensor:
+        indicator = torch.zeros(size)
+        indicator[list(members)] = 1.0
+        return indicator
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation(node {self.node} → class {self.predicted_class}: "
+            f"{len(self.nodes)} nodes × {len(self.features)} features, fidelity "
+            f"{_interval(self.fidelity)}, {self.status})"
+        )
+
+    def __str__(self) -> str:
+        width = max(len(label) for label, _ in self._lines())
+        return "\n".join(f"{label:<{width}}  {text}" for label, text in self._lines())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left;padding-right:1em'>{html.escape(label)}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for label, text in self._lines()
+        )
+        return f"<table>{rows}</table>"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        p = self.parameters
+        g = self.graph
+        seen = self.search_fidelity
+        where = "the whole graph" if g.whole else f"{g.context} nodes of context"
+        return [
+            ("node", f"{self.node}"),
+            ("prediction", f"class {self.predicted_class} (probability {self.probability:.2f})"),
+            ("rests on", f"{len(self.nodes)} nodes × {len(self.features)} features"),
+            ("nodes", _listed(self.nodes)),
+            ("features", _listed(self.features)),
+            (
+                "fidelity",
+                f"{_interval(self.fidelity)} on {self.fidelity.samples} fresh samples "
+                f"({seen.value:.2f} on the {seen.samples} of the search)",
+            ),
+            ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
+            (
+                "looked at",
+                f"{g.candidates} nodes × {g.num_features} features within {g.hops} hops, "
+                f"evaluated with {where}",
+            ),
+            ("took", f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator})"),
+        ]
+
+
+def _interval(estimate: FidelityEstimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
+
+
+def _listed(members: Sequence[int], *, most: int = 20) -> str:
+    text = ", ".join(str(member) for member in members[:most]) or "none"
+    return text if len(members) <= most else f"{text}, … ({len(members) - most} more)"

@@ -1,0 +1,7 @@
+"""RDT-fidelity: the probability that a prediction stays when all but a selection is noise."""
+
+from zorro.fidelity.batched import BatchedEvaluator
+from zorro.fidelity.estimate import FidelityEstimate
+from zorro.fidelity.evaluator import Evaluator
+
+__all__ = ["BatchedEvaluator", "Evaluator", "FidelityEstimate"]

@@ -1,0 +1,35 @@
+"""What explanations are judged by: one measure a file, each a pure function."""
+
+from zorro.metrics.edge_masks import node_mask_from_edges, nodes_of_top_edges
+from zorro.metrics.faithfulness import faithfulness
+from zorro.metrics.fidelity_variants import (
+    fidelity_minus_acc,
+    fidelity_minus_prob,
+    fidelity_plus_acc,
+    fidelity_plus_prob,
+)
+from zorro.metrics.ground_truth import ground_truth_accuracy, ground_truth_precision
+from zorro.metrics.hard_masks import normalise_and_threshold, top_fraction, top_k
+from zorro.metrics.homophily import homophily
+from zorro.metrics.sparsity import effective_size
+from zorro.metrics.stability import stability
+from zorro.metrics.validity import validity
+
+__all__ = [
+    "effective_size",
+    "faithfulness",
+    "fidelity_minus_acc",
+    "fidelity_minus_prob",
+    "fidelity_plus_acc",
+    "fidelity_plus_prob",
+    "ground_truth_accuracy",
+    "ground_truth_precision",
+    "homophily",
+    "node_mask_from_edges",
+    "nodes_of_top_edges",
+    "normalise_and_threshold",
+    "stability",
+    "top_fraction",
+    "top_k",
+    "validity",
+]

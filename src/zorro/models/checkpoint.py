@@ -1,0 +1,171 @@
+"""Keep a trained model in two files: its weights, and a JSON of how it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy
+import safetensors
+import safetensors.torch
+import torch
+import torch_geometric
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from zorro.data.catalogue import canonical_name
+from zorro.data.paper import paper_file
+from zorro.errors import CheckpointError, DatasetError, InputError
+from zorro.models.evaluation import accuracy
+from zorro.models.registry import build
+from zorro.models.training import TrainingSettings
+from zorro.version import __version__
+
+SUFFIX = ".safetensors"
+
+
+def describe(
+    model: nn.Module, architecture: str, data: Data, *, dataset: str, settings: TrainingSettings
+) -> dict[str, Any]:
+    """Return the record of a training run: what was trained on what, how, and how well it does."""
+    masks = {name: data.get(f"{name}_mask") for name in ("train", "val", "test")}
+    return {
+        "architecture": architecture,
+        "in_channels": int(data.num_features),
+        "out_channels": int(data.y.max()) + 1,
+        "dataset": dataset,
+        "settings": asdict(settings),
+        "accuracy": {
+            name: accuracy(model, data, mask) for name, mask in masks.items() if mask is not None
+        },
+    }
+
+
+def save(path: str | Path, model: nn.Module, record: Mapping[str, Any]) -> None:
+    """Write the model's weights to `path` and `record` to the `.json` of the same name beside it.
+
+    The versions in use and a digest of the weights are added to the record. Each file appears
+    whole or not at all.
+    """
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise InputError(f"path must end in {SUFFIX}, got {path}")
+    weights = safetensors.torch.save(
+        {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    )
+    try:
+        text = json.dumps(
+            {**record, "versions": _versions(), "weights_sha256": _digest(weights)}, indent=2
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(f"record must hold only what JSON can hold: {error}") from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, weights)
+        _replace(path.with_suffix(".json"), f"{text}\n".encode())
+    except OSError as error:
+        raise CheckpointError(f"{path} could not be written: {error}") from error
+
+
+def load(model: nn.Module, path: str | Path) -> None:
+    """Fill `model` with the weights in `path`, or raise `CheckpointError` and leave it as it is."""
+    path = Path(path)
+    try:
+        weights = safetensors.torch.load(_bytes(path))
+    except safetensors.SafetensorError as error:
+        raise CheckpointError(f"{path} is not a readable safetensors file ({error})") from error
+    _check_fit(model.state_dict(), weights, path)
+    model.load_state_dict(weights)
+
+
+def read_record(path: str | Path) -> dict[str, Any]:
+    """Return how the model in `path` was made, as `save` wrote it."""
+    beside = Path(path).with_suffix(".json")
+    try:
+        record = json.loads(_bytes(beside))
+    except ValueError as error:
+        raise CheckpointError(f"{beside} is not readable JSON ({error})") from error
+    if not isinstance(record, dict):
+        raise CheckpointError(f"{beside} must hold a JSON object, got {type(record).__name__}")
+    if record.get("weights_sha256") != _digest(_bytes(Path(path))):
+        raise CheckpointError(f"{beside} describes other weights than those in {path}: train again")
+    return record
+
+
+def restore(path: str | Path) -> nn.Module:
+    """Return the model that `save` wrote to `path`, built as its record says, in eval mode."""
+    record = read_record(path)
+    try:
+        model = build(record["architecture"], record["in_channels"], record["out_channels"])
+    except KeyError as error:
+        raise CheckpointError(f"the record of {path} has no {error}") from error
+    load(model, path)
+    return model.eval()
+
+
+def paper_checkpoint(dataset: str, model: str, *, epoch: int | None = None) -> Path:
+    """Return the file of one of the paper's own trained models.
+
+    `epoch` names a state during the training on ba-community-paper instead of its end.
+    """
+    name = canonical_name(dataset)
+    stem = "ba_community_4" if name == "ba-community-paper" else name
+    ending = "" if epoch is None else f"_epoch{epoch}"
+    try:
+        return paper_file("checkpoints", f"{stem}_{model.lower()}{ending}{SUFFIX}")
+    except DatasetError as error:
+        raise CheckpointError(str(error)) from None
+
+
+def _check_fit(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], path: Path) -> None:
+    problems = [f"has no {name}" for name in wanted if name not in found]
+    problems += [f"has {name}, which the model lacks" for name in found if name not in wanted]
+    problems += [
+        f"has {name} of shape {tuple(found[name].shape)}, the model {tuple(tensor.shape)}"
+        for name, tensor in wanted.items()
+        if name in found and found[name].shape != tensor.shape
+    ]
+    if problems:
+        others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise CheckpointError(
+            f"{path} does not fit the model: it {problems[0]}{others}: "
+            f"build the architecture, features and classes it was trained with"
+        )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise CheckpointError(f"there is no file {path}: check the path") from None
+    except OSError as error:
+        raise CheckpointError(f"{path} could not be read: {error}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "zorro": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "torch_geometric": torch_geometric.__version__,
+        "numpy": numpy.__version__,
+    }

@@ -1,0 +1,96 @@
+"""Train a model on the training nodes of a graph, reproducibly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch_geometric.data import Data
+
+from zorro.data.catalogue import canonical_name
+from zorro.data.validation import check_graph, check_labels, check_mask, check_seed
+from zorro.errors import InputError, ModelError
+from zorro.models.randomness import seeded
+from zorro.models.registry import Factory, construct
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """How a model is trained; the defaults are the paper's for real data sets.
+
+    `seed` fixes the initial weights and the dropout.
+    """
+
+    epochs: int = 200
+    learning_rate: float = 0.01
+    weight_decay: float = 0.005
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise InputError(f"epochs must be at least 1, got {self.epochs}")
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise InputError(f"learning_rate must be a number above 0, got {self.learning_rate}")
+        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise InputError(f"weight_decay must be a number ≥ 0, got {self.weight_decay}")
+        check_seed(self.seed)
+
+
+def paper_settings(dataset: str, *, seed: int = 0) -> TrainingSettings:
+    """Return the settings the paper used for a data set ("Hyperparameters" in the appendix).
+
+    >>> paper_settings("ba-community").epochs
+    2000
+    """
+    if canonical_name(dataset).startswith("ba-community"):
+        return TrainingSettings(epochs=2000, learning_rate=0.001, seed=seed)
+    return TrainingSettings(seed=seed)
+
+
+def train(
+    architecture: str | Factory,
+    data: Data,
+    settings: TrainingSettings,
+    *,
+    on_epoch: Callable[[int, float], None] | None = None,
+) -> nn.Module:
+    """Return a model trained with Adam on all of `data.train_mask` at once, in eval mode.
+
+    `architecture` is what `build` takes. Training runs on the device that holds `data`.
+    `on_epoch(epoch, loss)` is called after each epoch, the first being 1.
+    """
+    check_graph(data.x, data.edge_index)
+    check_labels(data.y, nodes=data.num_nodes)
+    check_mask("train_mask", data.get("train_mask"), nodes=data.num_nodes)
+    if not bool(data.train_mask.any()):
+        raise InputError("train_mask must hold at least one node, got none")
+    with seeded(settings.seed, data.x.device):
+        model = construct(architecture, data.num_features, int(data.y.max()) + 1)
+        model.to(data.x.device).train()
+        optimizer = torch.optim.Adam(
+            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+        for epoch in range(1, settings.epochs + 1):
+            loss = _step(model, data, optimizer)
+            if not math.isfinite(loss):
+                raise ModelError(
+                    f"the training loss became {loss} in epoch {epoch}: try a learning_rate below "
+                    f"{settings.learning_rate}"
+                )
+            if on_epoch is not None:
+                on_epoch(epoch, loss)
+    return model.eval()
+
+
+def _step(model: nn.Module, data: Data, optimizer: torch.optim.Optimizer) -> float:
+    optimizer.zero_grad()
+    scores = model(data.x, data.edge_index)  # (N, C)
+    # Cross-entropy takes logits, and leaves the log-probabilities of our models as they are.
+    loss = functional.cross_entropy(scores[data.train_mask], data.y[data.train_mask])
+    torch.autograd.backward(loss)
+    optimizer.step()
+    return loss.item()

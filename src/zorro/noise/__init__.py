@@ -1,0 +1,64 @@
+"""What refills the entries that an explanation does not keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from zorro.errors import InputError
+from zorro.noise.column_marginals import ColumnMarginals
+from zorro.noise.distributions import (
+    Constant,
+    FromFunction,
+    Gaussian,
+    NoiseFunction,
+    PublishedDraw,
+    WholeRows,
+)
+
+__all__ = ["NOISES", "ColumnMarginals", "Noise", "NoiseFunction", "resolve"]
+
+
+class Noise(Protocol):
+    """A distribution of feature values whose draws are fixed by seed, query and sample."""
+
+    name: str
+
+    def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
+        """Return the noise (S, n, d) of `samples` for candidates with features (n, d)."""
+        ...
+
+
+_BY_NAME: dict[str, Callable[[Tensor], Noise]] = {
+    "column-marginals": ColumnMarginals,
+    "rows": WholeRows,
+    "zeros": lambda x: Constant("zeros", torch.zeros_like(x[0])),
+    "means": lambda x: Constant("means", x.mean(0)),
+    "gaussian": Gaussian,
+    "published": PublishedDraw,
+}
+NOISES = tuple(_BY_NAME)
+
+
+def resolve(noise: str | Noise | NoiseFunction, x: Tensor) -> Noise:
+    """Return the noise that a name, a noise object or a user's function stands for.
+
+    Args:
+        noise: one of `NOISES`; an object with `draw`; or a function
+            `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
+        x: (N, d), the feature matrix of the whole data set.
+    """
+    if isinstance(noise, str):
+        if noise not in _BY_NAME:
+            raise InputError(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}")
+        return _BY_NAME[noise](x)
+    if hasattr(noise, "draw"):
+        return noise
+    if callable(noise):
+        return FromFunction(noise)
+    raise InputError(
+        f"noise: expected a name, a function or an object with draw, got {type(noise).__name__}"
+    )

@@ -1,0 +1,71 @@
+"""Random numbers that have an address: the same for any order, batch, worker or device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, the step of the SplitMix64 generator
+_WORD = (1 << 64) - 1
+
+# Samples are drawn in blocks: what is drawn for a sample does not depend on how many are asked for.
+BLOCK = 50
+
+
+def key_of(*address: int) -> int:
+    """Mix an address of integers (seed, query, block, …) into one 64-bit key."""
+    key = 0
+    for part in address:
+        key = _mix_int((key + (part + 1) * _GOLDEN) & _WORD)
+    return key
+
+
+def child_keys(key: int, count: int, *, device: torch.device) -> Tensor:
+    """Return `count` keys (int64) below one key, one per column."""
+    return _mix(_signed(key) + torch.arange(1, count + 1, device=device) * _signed(_GOLDEN))
+
+
+def uniforms(keys: Tensor, counters: Tensor) -> Tensor:
+    """Return one float64 in (0, 1) per pair of a key and a counter."""
+    word = _mix(keys + (counters + 1) * _signed(_GOLDEN))
+    return (_shift(word, 11).double() + 0.5) * 2.0**-53
+
+
+def generator(*address: int) -> torch.Generator:
+    """Return a CPU generator of an address's own."""
+    return torch.Generator("cpu").manual_seed(key_of(*address) >> 1)
+
+
+def blocks(samples: range) -> list[tuple[int, slice]]:
+    """Split samples into (block, the part of that block that is asked for)."""
+    return [
+        (
+            block,
+            slice(
+                max(samples.start - block * BLOCK, 0),
+                min(samples.stop - block * BLOCK, BLOCK),
+            ),
+        )
+        for block in range(samples.start // BLOCK, -(-samples.stop // BLOCK))
+    ]
+
+
+def _mix(word: Tensor) -> Tensor:
+    word = (word ^ _shift(word, 30)) * _signed(0xBF58476D1CE4E5B9)
+    word = (word ^ _shift(word, 27)) * _signed(0x94D049BB133111EB)
+    return word ^ _shift(word, 31)
+
+
+def _mix_int(word: int) -> int:
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _WORD
+    return word ^ (word >> 31)
+
+
+def _shift(word: Tensor, bits: int) -> Tensor:
+    """Logical right shift: torch's own keeps the sign."""
+    return (word >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >= 1 << 63 else word

@@ -1,0 +1,95 @@
+"""A model seen as a pure function: eval mode, no gradients, no caches, nothing left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zorro.errors import ModelError
+
+
+class Predictor:
+    """Calls `model(x, edge_index, **kwargs)` and returns one row of class scores per node.
+
+    The caller's model is left as it was: the training flag of every submodule, parameters,
+    gradients, and the normalised adjacency that layers built with `cached=True` remember.
+
+    Args:
+        model: any module that returns scores (N, C), C ≥ 2; or one score per node, (N,) or (N, 1),
+            whose class is 1 where the score exceeds `threshold` and 0 elsewhere.
+        threshold: where a one-column model draws the line (0 for logits, .5 for probabilities).
+    """
+
+    def __init__(self, model: nn.Module, *, threshold: float = 0.0) -> None:
+        self.model = model
+        self.threshold = threshold
+
+    def scores(self, x: Tensor, edge_index: Tensor, kwargs: Mapping[str, Any]) -> Tensor:
+        """Return the class scores (N, C) with C ≥ 2."""
+        with undisturbed(self.model), torch.no_grad():
+            try:
+                output = self.model(x, edge_index, **kwargs)
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:
+                raise ModelError(
+                    f"the model raised {type(error).__name__}: {error} (called with x "
+                    f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
+                ) from error
+        return self._as_columns(output, nodes=x.size(0))
+
+    def _as_columns(self, output: Any, *, nodes: int) -> Tensor:
+        if not isinstance(output, Tensor):
+            raise ModelError(
+                f"the model must return a tensor of class scores, it returned "
+                f"{type(output).__name__}: wrap it so that it returns the scores alone"
+            )
+        if output.dim() == 1:
+            output = output.unsqueeze(1)
+        if output.dim() != 2 or output.size(0) != nodes:
+            raise ModelError(
+                f"the model must return one row of class scores per node, ({nodes}, classes); "
+                f"it returned {tuple(output.shape)}"
+            )
+        if output.size(1) == 1:
+            margin = output - self.threshold
+            output = torch.cat([-margin, margin], dim=1)
+        return output.detach()
+
+
+def probabilities(scores: Tensor) -> Tensor:
+    """Class probabilities of `scores` (…, C), be they logits, log-probabilities or probabilities.
+
+    Softmax maps logits and log-probabilities to probabilities; rows that already are a
+    distribution are returned as they are.
+    """
+    total = scores.sum(dim=-1, keepdim=True)
+    is_distribution = (scores >= 0).all(dim=-1, keepdim=True) & ((total - 1).abs() < 1e-4)
+    return torch.where(is_distribution, scores, scores.softmax(dim=-1))
+
+
+@contextmanager
+def undisturbed(model: nn.Module) -> Iterator[None]:
+    """Run `model` in eval mode without its caches, and restore both afterwards."""
+    modules = list(model.modules())
+    training = [module.training for module in modules]
+    caches = [
+        (module, name, value)
+        for module in modules
+        for name, value in vars(module).items()
+        if name.startswith("_cached_") or (name == "cached" and value is True)
+    ]
+    try:
+        model.eval()
+        for module, name, _ in caches:
+            setattr(module, name, False if name == "cached" else None)
+        yield
+    finally:
+        for module, flag in zip(modules, training, strict=True):
+            module.training = flag
+        for module, name, value in caches:
+            setattr(module, name, value)

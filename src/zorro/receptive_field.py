@@ -1,0 +1,46 @@
+"""How many hops away a model looks, read off its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+from torch_geometric.nn import MessagePassing
+
+# Layers that pass messages more than once per call. Every other layer passes them once.
+_HOPS_PER_LAYER: dict[str, Callable[[Any], int]] = {
+    "APPNP": lambda layer: int(layer.K),
+    "ARMAConv": lambda layer: int(layer.num_layers),
+    "AntiSymmetricConv": lambda layer: int(layer.num_iters),
+    "ChebConv": lambda layer: len(layer.lins) - 1,
+    "GatedGraphConv": lambda layer: int(layer.num_layers),
+    "LGConv": lambda layer: 1,
+    "MixHopConv": lambda layer: int(max(layer.powers)),
+    "SGConv": lambda layer: int(layer.K),
+    "SSGConv": lambda layer: int(layer.K),
+    "TAGConv": lambda layer: int(layer.K),
+}
+
+
+def hops_of(model: nn.Module) -> int:
+    """Count the hops of the message-passing layers of `model`.
+
+    A layer that is used twice is counted once, and message passing written without PyG's layers
+    is not seen: whoever relies on the count checks it (see `computational_graph`).
+    """
+    total = 0
+    inside: set[int] = set()  # layers that belong to another layer, which counts for both
+    for layer in model.modules():
+        if isinstance(layer, MessagePassing) and id(layer) not in inside:
+            total += _HOPS_PER_LAYER.get(type(layer).__name__, lambda _: 1)(layer)
+            inside.update(id(part) for part in layer.modules())
+    return total
+
+
+def flow_of(model: nn.Module) -> str:
+    """Message direction of the model's layers (PyG's default where there are none)."""
+    for layer in model.modules():
+        if isinstance(layer, MessagePassing):
+            return str(layer.flow)
+    return "source_to_target"

@@ -1,0 +1,49 @@
+"""Several explanations of one prediction, the paper's algorithms 3 and 4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zorro.fidelity.evaluator import Evaluator
+from zorro.search.paper import Found, reaches, search
+from zorro.selection import Selection
+
+
+def search_multiple(
+    evaluator: Evaluator,
+    *,
+    tau: float,
+    k: int | None = 10,
+    max_depth: int,
+    allowed: Selection | None = None,
+) -> Iterator[Found]:
+    """Yield explanations, each disjoint from those it descends from.
+
+    After an explanation is found, the search is repeated twice on what remains: once without its
+    nodes (all allowed features), once without its features (all allowed nodes). A branch ends
+    when the fidelity of everything it still allows is not above τ, or at `max_depth`. Different
+    branches may yield the same set.
+
+    Args:
+        evaluator: of the query.
+        tau: each search ends when the fidelity is greater than this.
+        k: elements of each kind tried per step; None tries all.
+        max_depth: how many explanations may lie on one branch.
+        allowed: V_p and F_p; everything when None.
+    """
+    if allowed is None:
+        allowed = Selection.full(*evaluator.shape, device=evaluator.device)
+    if max_depth < 1:
+        return
+    reachable = int(evaluator.hits(allowed).sum())
+    if not reaches(reachable, len(evaluator.samples), tau):
+        return
+    found = search(evaluator, tau=tau, k=k, allowed=allowed)
+    yield found
+    if not found.selection.nodes.any() and not found.selection.features.any():
+        return  # nothing is needed, so nothing can be removed
+    for rest in (
+        allowed.without(found.selection, nodes=True),
+        allowed.without(found.selection, features=True),
+    ):
+        yield from search_multiple(evaluator, tau=tau, k=k, max_depth=max_depth - 1, allowed=rest)

@@ -1,0 +1,149 @@
+"""The paper's greedy search, algorithm 1 to the letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from zorro.fidelity.evaluator import Evaluator
+from zorro.selection import Selection
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of a search: the element it added (none at the start) and the hits it led to."""
+
+    row: int | None
+    column: int | None
+    hits: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search returns: the selection, how it grew, and the initial rankings (best first)."""
+
+    selection: Selection
+    moves: tuple[Move, ...]
+    node_ranking: dict[int, int] = field(default_factory=dict)  # row → hits of ({v}, F_p)
+    feature_ranking: dict[int, int] = field(default_factory=dict)  # column → hits of (V_p, {f})
+
+    @property
+    def hits(self) -> int:
+        """Hits of the selection on the samples that the search saw."""
+        return self.moves[-1].hits
+
+
+def reaches(hits: int, samples: int, tau: float) -> bool:
+    """Whether a share of hits ends a search: above τ, or nothing left to gain."""
+    return hits / samples > tau or hits == samples
+
+
+def search(
+    evaluator: Evaluator, *, tau: float, k: int | None = 10, allowed: Selection | None = None
+) -> Found:
+    """Grow a selection one element at a time until its fidelity exceeds τ.
+
+    Nodes are ranked once by F({v}, F_p) and features by F(V_p, {f}); the first element is the
+    best of both, and each step tries the first `k` remaining elements of each ranking and adds
+    the one with the highest fidelity. Ties go to features, then to the lowest index. While one
+    side is empty only its elements are tried, since no other can change the fidelity.
+
+    Args:
+        evaluator: of the query.
+        tau: the search ends when the fidelity is greater than this.
+        k: elements of each kind tried per step; None tries all.
+        allowed: V_p and F_p; everything when None.
+    """
+    nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
+    allowed = allowed or Selection(~nothing.nodes, ~nothing.features)
+    samples = len(evaluator.samples)
+    moves = [Move(None, None, int(evaluator.hits(nothing).sum()))]
+    if reaches(moves[-1].hits, samples, tau):
+        return Found(nothing, tuple(moves))
+
+    every_feature = Selection(nothing.nodes, allowed.features)
+    every_node = Selection(allowed.nodes, nothing.features)
+    nodes = _ranked(
+        hits_of(evaluator.hits_adding_nodes, every_feature, allowed.nodes.nonzero().flatten())
+    )
+    features = _ranked(
+        hits_of(evaluator.hits_adding_features, every_node, allowed.features.nonzero().flatten())
+    )
+    if _best(nodes)[1] > _best(features)[1]:
+        move = Move(_best(nodes)[0], None, moves[-1].hits)
+    else:
+        move = Move(None, _best(features)[0], moves[-1].hits)
+    selection = nothing
+    while True:
+        selection = _moved(selection, move)
+        moves.append(move)
+        if reaches(move.hits, samples, tau):
+            break
+        following = _next_move(evaluator, selection, nodes, features, k)
+        if following is None:
+            break
+        move = following
+    return Found(selection, tuple(moves), nodes, features)
+
+
+def _next_move(
+    evaluator: Evaluator,
+    selection: Selection,
+    nodes: dict[int, int],
+    features: dict[int, int],
+    k: int | None,
+) -> Move | None:
+    """Return the best addition among the first `k` remaining nodes and features, if any."""
+    tried_nodes: dict[int, int] = {}
+    tried_features: dict[int, int] = {}
+    if selection.features.any():
+        rows = _first_remaining(nodes, selection.nodes, k)
+        tried_nodes = hits_of(evaluator.hits_adding_nodes, selection, rows)
+    if selection.nodes.any():
+        columns = _first_remaining(features, selection.features, k)
+        tried_features = hits_of(evaluator.hits_adding_features, selection, columns)
+    if not tried_nodes and not tried_features:
+        return None
+    row, hits_with_row = _best(tried_nodes)
+    column, hits_with_column = _best(tried_features)
+    if hits_with_row <= hits_with_column:
+        return Move(None, column, hits_with_column)
+    return Move(row, None, hits_with_row)
+
+
+def hits_of(
+    hits_adding: Callable[[Selection, Tensor], Tensor], selection: Selection, elements: Tensor
+) -> dict[int, int]:
+    """Return for each of `elements` the number of hits once it is added to `selection`."""
+    if elements.numel() == 0:
+        return {}
+    hits = hits_adding(selection, elements).sum(1)  # (k,)
+    return dict(zip(elements.tolist(), hits.tolist(), strict=True))
+
+
+def _ranked(hits: dict[int, int]) -> dict[int, int]:
+    """Sort by hits, descending; equal hits stay in ascending index."""
+    return dict(sorted(hits.items(), key=lambda item: -item[1]))
+
+
+def _best(hits: dict[int, int]) -> tuple[int, int]:
+    """Return the first element with the most hits and those hits; (−1, −1) of nothing."""
+    return max(hits.items(), key=lambda item: item[1], default=(-1, -1))
+
+
+def _first_remaining(ranking: dict[int, int], selected: Tensor, k: int | None) -> Tensor:
+    """Return the first `k` elements of a ranking that are not selected, in ascending order."""
+    taken = set(selected.nonzero().flatten().tolist())
+    remaining = (element for element in ranking if element not in taken)
+    return torch.tensor(sorted(islice(remaining, k)), dtype=torch.long, device=selected.device)
+
+
+def _moved(selection: Selection, move: Move) -> Selection:
+    if move.row is not None:
+        return selection.with_node(move.row)
+    assert move.column is not None
+    return selection.with_feature(move.column)

@@ -1,0 +1,67 @@
+"""An immutable set of nodes and a set of features: what is kept while the rest is noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Rows and columns of a computational graph's feature matrix.
+
+    An entry (i, j) is kept where `nodes[i]` and `features[j]`: the mask M of the paper is their
+    outer product.
+    """
+
+    nodes: Tensor  # (n,) bool
+    features: Tensor  # (d,) bool
+
+    @classmethod
+    def empty(cls, nodes: int, features: int, *, device: torch.device | None = None) -> Selection:
+        """Select nothing of `nodes` rows and `features` columns."""
+        return cls(
+            torch.zeros(nodes, dtype=torch.bool, device=device),
+            torch.zeros(features, dtype=torch.bool, device=device),
+        )
+
+    @classmethod
+    def full(cls, nodes: int, features: int, *, device: torch.device | None = None) -> Selection:
+        """Select all of `nodes` rows and `features` columns."""
+        nothing = cls.empty(nodes, features, device=device)
+        return cls(~nothing.nodes, ~nothing.features)
+
+    def with_node(self, row: int) -> Selection:
+        """Add one row."""
+        return Selection(_with(self.nodes, row), self.features)
+
+    def with_feature(self, column: int) -> Selection:
+        """Add one column."""
+        return Selection(self.nodes, _with(self.features, column))
+
+    def without(
+        self, other: Selection, *, nodes: bool = False, features: bool = False
+    ) -> Selection:
+        """Remove the other's rows and/or columns."""
+        return Selection(
+            self.nodes & ~other.nodes if nodes else self.nodes,
+            self.features & ~other.features if features else self.features,
+        )
+
+    @property
+    def node_rows(self) -> list[int]:
+        """The selected rows, ascending."""
+        return [int(row) for row in self.nodes.nonzero().flatten()]
+
+    @property
+    def feature_columns(self) -> list[int]:
+        """The selected columns, ascending."""
+        return [int(column) for column in self.features.nonzero().flatten()]
+
+
+def _with(mask: Tensor, index: int) -> Tensor:
+    mask = mask.clone()
+    mask[index] = True
+    return mask
