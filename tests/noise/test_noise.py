@@ -1,0 +1,123 @@
+"""Noise has the right distribution, and an address that nothing else can shift."""
+
+import pytest
+import torch
+from scipy.stats import chi2_contingency, kstest
+
+from zorro.errors import InputError
+from zorro.noise import NOISES, resolve
+from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms
+
+
+def a_matrix(seed=0):
+    torch.manual_seed(seed)
+    x = torch.randint(1, 5, (40, 7)).float() * (torch.rand(40, 7) < 0.3)
+    x[:, 0] = 0.0  # a column without values
+    x[:, 1] = torch.randn(40)  # a column without zeros
+    x[3, 2] = -1.0
+    return x
+
+
+RANDOM = ["column-marginals", "rows", "gaussian", lambda c, s, g: torch.randn(s, *c.shape, generator=g)]
+
+
+@pytest.mark.parametrize("kind", [*NOISES, RANDOM[-1]])
+def test_a_sample_does_not_depend_on_which_others_are_drawn(kind):
+    x = a_matrix()
+    noise = resolve(kind, x)
+    many = noise.draw(x[:6], seed=1, query=2, samples=range(2 * BLOCK + 10))
+    assert many.shape == (2 * BLOCK + 10, 6, 7)
+    for part in (range(3), range(BLOCK - 2, BLOCK + 5), range(BLOCK, 2 * BLOCK + 1)):
+        assert torch.equal(
+            noise.draw(x[:6], seed=1, query=2, samples=part), many[part.start : part.stop]
+        )
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_seeds_queries_and_blocks_differ(kind):
+    x = a_matrix()
+    noise = resolve(kind, x)
+    first = noise.draw(x[:6], seed=1, query=2, samples=range(BLOCK))
+    assert not torch.equal(first, noise.draw(x[:6], seed=2, query=2, samples=range(BLOCK)))
+    assert not torch.equal(first, noise.draw(x[:6], seed=1, query=3, samples=range(BLOCK)))
+    later = range(BLOCK, 2 * BLOCK)
+    assert not torch.equal(first, noise.draw(x[:6], seed=1, query=2, samples=later))
+
+
+def test_global_random_state_is_untouched():
+    x = a_matrix()
+    before = torch.get_rng_state()
+    for kind in NOISES:
+        resolve(kind, x).draw(x[:6], seed=1, query=2, samples=range(20))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_column_marginals_have_the_columns_frequencies():
+    x = a_matrix()
+    drawn = resolve("column-marginals", x).draw(x[:5], seed=0, query=0, samples=range(4000))
+    for column in range(x.size(1)):
+        values = x[:, column].unique()
+        assert torch.isin(drawn[..., column], values).all()
+        expected = torch.stack([(x[:, column] == v).sum() for v in values])
+        seen = torch.stack([(drawn[..., column] == v).sum() for v in values])
+        if len(values) > 1:
+            table = torch.stack([expected * 500, seen]).numpy()  # the data set is no sample
+            assert chi2_contingency(table).pvalue > 1e-4
+
+
+def test_column_marginals_are_independent_between_nodes_and_samples():
+    x = a_matrix()
+    drawn = resolve("column-marginals", x).draw(x[:5], seed=0, query=0, samples=range(20000))
+    active = (drawn[..., 3:] != 0).double()  # (S, 5, 4)
+    flat = active.flatten(1)  # (S, 20): any two of these are independent
+    correlation = torch.corrcoef(flat.t()) - torch.eye(20)
+    assert correlation.abs().max() < 5 / 20000**0.5
+    shifted = torch.corrcoef(torch.stack([flat[:-1].flatten(), flat[1:].flatten()]))[0, 1]
+    assert abs(shifted - flat.mean(0).var(correction=0) / flat.var()) < 0.01
+
+
+def test_rows_are_rows_of_the_data_set():
+    x = a_matrix()
+    drawn = resolve("rows", x).draw(x[:5], seed=0, query=0, samples=range(30))
+    assert (drawn.flatten(0, 1).unsqueeze(1) == x).all(-1).any(-1).all()
+
+
+def test_constants_and_gaussian_follow_the_columns():
+    x = a_matrix()
+    zeros = resolve("zeros", x).draw(x[:5], seed=0, query=0, samples=range(3))
+    assert zeros.eq(0).all()
+    means = resolve("means", x).draw(x[:5], seed=0, query=0, samples=range(3))
+    assert torch.equal(means[1, 2], x.mean(0))
+    gaussian = resolve("gaussian", x).draw(x[:5], seed=0, query=0, samples=range(3000))
+    column = gaussian[..., 1].flatten().double().numpy()
+    mean, deviation = float(x[:, 1].mean()), float(x[:, 1].std(correction=0))
+    assert kstest((column - mean) / deviation, "norm").pvalue > 1e-4
+
+
+def test_published_draw_is_one_stream_of_row_indices():
+    x = a_matrix()
+    drawn = resolve("published", x).draw(x[:5], seed=12345, query=9, samples=range(8))
+    generator = torch.Generator("cpu").manual_seed(12345)
+    rows = torch.randint(40, (8, 5, 7), generator=generator)
+    assert torch.equal(drawn, x[rows, torch.arange(7)])
+
+
+def test_a_function_of_the_wrong_shape_is_refused():
+    x = a_matrix()
+    noise = resolve(lambda c, s, g: torch.zeros(s, 2, 2), x)
+    with pytest.raises(InputError, match=r"noise: .* must return a tensor \(50, 5, 7\)"):
+        noise.draw(x[:5], seed=0, query=0, samples=range(3))
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    with pytest.raises(InputError, match="column-marginals.*got 'colum'"):
+        resolve("colum", a_matrix())
+
+
+def test_uniforms_are_uniform_within_and_across_keys():
+    keys = child_keys(key_of(1, 2, 3), 200, device=torch.device("cpu"))
+    counters = torch.arange(500)
+    table = uniforms(keys.unsqueeze(1), counters)  # (200, 500)
+    assert kstest(table.flatten().numpy(), "uniform").pvalue > 1e-4
+    assert kstest(table.mean(1).sub(0.5).mul((12 * 500) ** 0.5).numpy(), "norm").pvalue > 1e-4
+    assert kstest(table.mean(0).sub(0.5).mul((12 * 200) ** 0.5).numpy(), "norm").pvalue > 1e-4

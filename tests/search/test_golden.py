@@ -1,0 +1,81 @@
+"""Step for step what the paper's published code returned, in reference mode."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from zorro import data, models
+from zorro.computational_graph import Extractor
+from zorro.fidelity import BatchedEvaluator
+from zorro.noise import resolve
+from zorro.predictor import Predictor
+from zorro.search import search, search_multiple
+
+
+def golden_folder() -> Path | None:
+    if "ZORRO_GOLDEN" in os.environ:
+        return Path(os.environ["ZORRO_GOLDEN"])
+    if os.environ.get("ZORRO_PAPER"):
+        return Path(os.environ["ZORRO_PAPER"]) / "golden"
+    return None
+
+
+FILES = sorted(golden_folder().glob("*.json")) if golden_folder() else []
+
+
+@pytest.mark.skipif(not FILES, reason="no golden files: set ZORRO_PAPER or ZORRO_GOLDEN")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_step_is_the_published_codes(path, paper_dir, data_dir):
+    golden = json.loads(path.read_text())
+    dataset = "ba-community-paper" if "ba_community" in golden["dataset"] else golden["dataset"]
+    graph = data.load(dataset)
+    model = models.build(golden["model"], graph.x.size(1), int(graph.y.max()) + 1)
+    models.checkpoint.load(
+        model, paper_dir / "checkpoints" / f"{golden['dataset']}_{golden['model']}.safetensors"
+    )
+    predictor = Predictor(model)
+    cut = Extractor(predictor, graph.x, graph.edge_index, halo=0, check=False).extract(
+        golden["node"]
+    )
+    assert cut.hops == golden["hops"]
+    ids = cut.candidates.tolist()
+    assert ids == golden["computational_graph"]
+    assert cut.predicted_class == golden["predicted_class"]
+
+    evaluator = BatchedEvaluator(
+        predictor,
+        cut,
+        resolve("published", graph.x),
+        samples=range(golden["samples"]),
+        seed=golden["seed"],
+    )
+    options = {"tau": golden["tau"], "k": golden["k"]}
+    if path.stem.endswith("_multi"):
+        found = list(search_multiple(evaluator, max_depth=50, **options))
+    else:
+        found = [search(evaluator, **options)]
+
+    samples = golden["samples"]
+    assert len(found) == len(golden["explanations"])
+    for ours, theirs in zip(found, golden["explanations"], strict=True):
+        steps = [
+            {
+                "node": None if move.row is None else ids[move.row],
+                "feature": move.column,
+                "fidelity": pytest.approx(move.hits / samples),
+            }
+            for move in ours.moves
+        ]
+        assert theirs["steps"] == steps
+        assert [ids[row] for row in ours.selection.node_rows] == theirs["nodes"]
+        assert ours.selection.feature_columns == theirs["features"]
+
+    first = found[0]
+    node_fidelity = {str(ids[row]): hits / samples for row, hits in first.node_ranking.items()}
+    assert node_fidelity == pytest.approx(golden["initial_node_fidelity"])
+    top = golden["initial_feature_fidelity_top30"]
+    ranking = list(first.feature_ranking.items())[: len(top)]
+    assert [str(column) for column, _ in ranking] == list(top)
+    assert [hits / samples for _, hits in ranking] == pytest.approx(list(top.values()))
