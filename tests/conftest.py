@@ -1,30 +1,48 @@
-"""Where the real data and the paper's material lie; tests that need them say so when they are left out."""
+"""Fixtures for tests that need the real data sets or the paper's own material."""
 
+from __future__ import annotations
+
+import functools
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import torch
+from torch_geometric.data import Data
 
-# The tests' graphs are small: a second thread costs more than it brings, on busy machines most.
-torch.set_num_threads(1)
+from zorro.data import load
 
 
-def folder_named_by(variable: str) -> Path:
+def _folder(variable: str, holding: str) -> Path:
     value = os.environ.get(variable)
     if not value:
-        pytest.skip(f"{variable} is not set")
-    folder = Path(value)
-    if not folder.is_dir():
-        pytest.skip(f"{variable} names {folder}, which is not a folder")
-    return folder
+        pytest.skip(f"{variable} is not set: it names the folder with {holding}")
+    if not Path(value).is_dir():
+        pytest.skip(f"{variable} is {value}, which is not a folder: it should hold {holding}")
+    return Path(value)
 
 
-@pytest.fixture
-def data_dir() -> Path:
-    return folder_named_by("ZORRO_DATA")
-
-
-@pytest.fixture
+@pytest.fixture(scope="session")
 def paper_dir() -> Path:
-    return folder_named_by("ZORRO_PAPER")
+    """The folder with the paper's graph, query nodes and trained models."""
+    return _folder("ZORRO_PAPER", "the paper's graph, query nodes and trained models")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder with the public data sets in PyG's raw layout."""
+    return _folder("ZORRO_DATA", "the public data sets")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what PyG derives from the data sets out of the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def real_graph(data_dir: Path) -> Callable[[str], Data]:
+    """Load a public data set by name, once a session."""
+    return functools.cache(load)

@@ -56,9 +56,11 @@ class Extractor:
     """Cuts computational graphs out of one graph, for one model.
 
     Candidates are the nodes within `hops` of the query. Evaluation uses `halo` further hops of
-    context, and the output there is compared with the whole graph's: where it differs the halo
-    is widened, and where that does not help the whole graph is used. Where an inferred number of
-    hops turns out too small (the context's features still move the prediction) it is raised.
+    context, first with just the edges into candidates, which is all that most layers need, and
+    the output there is compared with the whole graph's: where it differs all edges are kept, then
+    the halo is widened, and where that does not help the whole graph is used. Where an inferred
+    number of hops turns out too small (the context's features still move the prediction) it is
+    raised.
 
     Args:
         predictor: the model.
@@ -106,13 +108,14 @@ class Extractor:
         """Return the computational graph of `query`."""
         if not 0 <= query < self.x.size(0):
             raise InputError(f"node: expected an id from 0 to {self.x.size(0) - 1}, got {query}")
-        graph = self._cut(query, hops=self._hops, halo=self._halo)
-        self._refuse_unusable(graph)
         if not self._check:
+            graph = self._cut(query, hops=self._hops, halo=self._halo)
+            self._refuse_unusable(graph)
             return graph
-        graph = self._preserving(graph)
+        graph = self._preserving(query, self._hops)
+        self._refuse_unusable(graph)
         while graph.context_matters and not self._hops_given and not graph.whole:
-            wider = self._preserving(self._cut(query, hops=graph.hops + 1, halo=self._halo))
+            wider = self._preserving(query, graph.hops + 1)
             if wider.candidates.numel() == graph.candidates.numel():
                 break
             graph = wider
@@ -120,22 +123,24 @@ class Extractor:
             self._explain_influence(graph)
         return graph
 
-    def _preserving(self, graph: ComputationalGraph) -> ComputationalGraph:
-        """Widen the halo of `graph` until the query's output is the whole graph's."""
-        expected = self.whole_scores[graph.query]
-        for halo in range(graph.halo, graph.halo + _MOST_WIDENINGS):
-            if halo > graph.halo:
-                graph = self._cut(graph.query, hops=graph.hops, halo=halo)
+    def _preserving(self, query: int, hops: int) -> ComputationalGraph:
+        """Return the leanest cut on which the query's output is the whole graph's."""
+        expected = self.whole_scores[query]
+        attempts = [(self._halo + more, False) for more in range(_MOST_WIDENINGS)]
+        if self._halo == 1:
+            attempts.insert(0, (1, True))
+        for halo, lean in attempts:
+            graph = self._cut(query, hops=hops, halo=halo, lean=lean)
             if same_output(graph.scores, expected):
                 return self._with_whole_scores(graph)
+        graph = self._cut(query, hops=hops, halo=self._halo, whole=True)
+        self._refuse_unusable(graph)
         logger.warning(
             "node %d: no cut of the graph preserves the prediction, so it is evaluated on the "
             "whole graph",
-            graph.query,
+            query,
         )
-        return self._with_whole_scores(
-            self._cut(graph.query, hops=graph.hops, halo=graph.halo, whole=True)
-        )
+        return self._with_whole_scores(graph)
 
     def _with_whole_scores(self, graph: ComputationalGraph) -> ComputationalGraph:
         return ComputationalGraph(
@@ -146,7 +151,13 @@ class Extractor:
             }
         )
 
-    def _cut(self, query: int, *, hops: int, halo: int, whole: bool = False) -> ComputationalGraph:
+    def _cut(
+        self, query: int, *, hops: int, halo: int, lean: bool = False, whole: bool = False
+    ) -> ComputationalGraph:
+        """Cut out candidates and context, with the edges among them.
+
+        A lean cut has only the edges into candidates; the whole one has every node and edge.
+        """
         device = self.x.device
         candidates = self._edges.neighbourhood(torch.tensor([query], device=device), hops)
         if whole:
@@ -154,7 +165,7 @@ class Extractor:
             edges = torch.arange(self.edge_index.size(1), device=device)
         else:
             everything = self._edges.neighbourhood(candidates, halo)
-            edges = self._edges.induced(everything)
+            edges = self._edges.into(candidates) if lean else self._edges.induced(everything)
         is_context = torch.ones_like(everything, dtype=torch.bool)
         is_context[torch.searchsorted(everything, candidates)] = False
         nodes = torch.cat([candidates, everything[is_context]])  # candidates first

@@ -38,20 +38,32 @@ class EdgesByReceiver:
 
     def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
         """Ascending ids of `seeds` and of every node at most `hops` messages away from them."""
-        reached = seeds.unique()
+        reached = _ascending(seeds)
         frontier = reached
         for _ in range(hops):
-            senders = self._senders[self.incoming(frontier)].unique()
+            senders = _ascending(self._senders[self.incoming(frontier)])
             frontier = senders[~contains(reached, senders)]
             if frontier.numel() == 0:
                 break
             reached = torch.cat([reached, frontier]).sort().values
         return reached
 
+    def into(self, nodes: Tensor) -> Tensor:
+        """Ascending ids of the edges into `nodes`."""
+        return self.incoming(nodes).sort().values
+
     def induced(self, nodes: Tensor) -> Tensor:
         """Ascending ids of the edges between `nodes` (ascending)."""
         edges = self.incoming(nodes)
         return edges[contains(nodes, self._senders[edges])].sort().values
+
+
+def _ascending(ids: Tensor) -> Tensor:
+    """Return each of `ids` once, in ascending order."""
+    in_order = ids.sort().values
+    first = torch.ones_like(in_order, dtype=torch.bool)
+    first[1:] = in_order[1:] != in_order[:-1]
+    return in_order[first]
 
 
 def contains(ascending: Tensor, values: Tensor) -> Tensor:

@@ -58,7 +58,8 @@ class Predictor:
         if output.size(1) == 1:
             margin = output - self.threshold
             output = torch.cat([-margin, margin], dim=1)
-        return output.detach()
+        scores: Tensor = output.detach()
+        return scores
 
 
 def probabilities(scores: Tensor) -> Tensor:

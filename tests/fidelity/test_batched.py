@@ -201,9 +201,7 @@ def test_the_papers_four_node_example_by_enumeration():
     predictor = Predictor(SumOfNeighbours())
     graph = Extractor(predictor, x, edge_index).extract(0)
     assert graph.predicted_class == 1
-    evaluator = BatchedEvaluator(
-        predictor, graph, EveryAssignment(), samples=range(6**4), seed=0
-    )
+    evaluator = BatchedEvaluator(predictor, graph, EveryAssignment(), samples=range(6**4), seed=0)
 
     def exact(kept):
         total = sum(float(x[v]) for v in kept)

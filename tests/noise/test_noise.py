@@ -18,7 +18,12 @@ def a_matrix(seed=0):
     return x
 
 
-RANDOM = ["column-marginals", "rows", "gaussian", lambda c, s, g: torch.randn(s, *c.shape, generator=g)]
+RANDOM = [
+    "column-marginals",
+    "rows",
+    "gaussian",
+    lambda c, s, g: torch.randn(s, *c.shape, generator=g),
+]
 
 
 @pytest.mark.parametrize("kind", [*NOISES, RANDOM[-1]])

@@ -34,9 +34,7 @@ def evaluator_of(x, weights, *, noise="column-marginals", samples=60, seed=0):
     edge_index = torch.tensor([(a, 0) for a in range(1, nodes)]).t()
     predictor = Predictor(WeightedVote(weights))
     graph = Extractor(predictor, x, edge_index).extract(0)
-    return BatchedEvaluator(
-        predictor, graph, resolve(noise, x), samples=range(samples), seed=seed
-    )
+    return BatchedEvaluator(predictor, graph, resolve(noise, x), samples=range(samples), seed=seed)
 
 
 def literal_search(evaluator, tau, k):
@@ -184,9 +182,7 @@ def test_relabelling_nodes_permutes_the_answer():
         predictor = Predictor(WeightedVote(weights))
         extractor = Extractor(predictor, x[order], position[star])
         graph = extractor.extract(int(position[0]))
-        evaluator = BatchedEvaluator(
-            predictor, graph, NoiseByContent(), samples=range(80), seed=0
-        )
+        evaluator = BatchedEvaluator(predictor, graph, NoiseByContent(), samples=range(80), seed=0)
         every_node = evaluator.hits_adding_nodes(
             Selection(torch.zeros(8, dtype=torch.bool), torch.ones(5, dtype=torch.bool)),
             position,

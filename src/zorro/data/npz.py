@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
@@ -47,9 +49,12 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     if not path.is_file():
         raise DatasetError(f"there is no file {path}: check the path")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, NpzFile):
+            raise ValueError("it holds a single array")
+        with archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DatasetError(
             f"{path} is not a readable .npz of plain arrays ({error}): "
             f"write it with numpy.savez(path, x=…, edge_index=…)"

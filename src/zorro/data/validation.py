@@ -9,6 +9,9 @@ from torch import Tensor
 
 from zorro.errors import InputError
 
+_FEATURES = "x must be a dense floating tensor of shape (nodes, features), both at least 1"
+_EDGES = "edge_index must be a dense int64 tensor of shape (2, edges)"
+
 
 def check_graph(x: Tensor, edge_index: Tensor) -> None:
     """Raise `InputError` unless the features and edges describe one usable graph.
@@ -16,13 +19,14 @@ def check_graph(x: Tensor, edge_index: Tensor) -> None:
     `x` is a dense, floating, finite (N, d) tensor with N, d ≥ 1; `edge_index` is a dense (2, E)
     int64 tensor of node numbers in [0, N), on the same device.
     """
-    _check_features(x)
-    _check_edges(edge_index, nodes=x.size(0))
+    x, edge_index = _dense(x, _FEATURES), _dense(edge_index, _EDGES)
     if edge_index.device != x.device:
         raise InputError(
             f"x and edge_index must be on one device, got {x.device} and {edge_index.device}: "
             f"move both with .to(device)"
         )
+    _check_features(x)
+    _check_edges(edge_index, nodes=x.size(0))
 
 
 def check_labels(y: Tensor | None, *, nodes: int) -> None:
@@ -50,13 +54,11 @@ def check_seed(seed: int) -> int:
     return seed
 
 
-def _check_features(x: Any) -> None:
-    expected = "x must be a dense floating tensor of shape (nodes, features), both at least 1"
-    x = _dense(x, expected)
+def _check_features(x: Tensor) -> None:
     if x.dim() != 2 or x.size(0) < 1 or x.size(1) < 1:
-        raise InputError(f"{expected}, got shape {tuple(x.shape)}")
+        raise InputError(f"{_FEATURES}, got shape {tuple(x.shape)}")
     if not x.is_floating_point():
-        raise InputError(f"{expected}, got {x.dtype}: convert it with x.float()")
+        raise InputError(f"{_FEATURES}, got {x.dtype}: convert it with x.float()")
     broken = ~torch.isfinite(x)  # (N, d)
     if bool(broken.any()):
         node, feature = broken.nonzero()[0].tolist()
@@ -66,11 +68,9 @@ def _check_features(x: Any) -> None:
         )
 
 
-def _check_edges(edge_index: Any, *, nodes: int) -> None:
-    expected = "edge_index must be a dense int64 tensor of shape (2, edges)"
-    edge_index = _dense(edge_index, expected)
+def _check_edges(edge_index: Tensor, *, nodes: int) -> None:
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
-        raise InputError(f"{expected}, got {_describe(edge_index)}")
+        raise InputError(f"{_EDGES}, got {_describe(edge_index)}")
     if edge_index.numel() == 0:
         return
     low, high = int(edge_index.min()), int(edge_index.max())

@@ -166,7 +166,10 @@ class BatchedEvaluator:
     def _run(self, inputs: Tensor) -> Tensor:
         """Return the hits (b,) of inputs (b, n, d)."""
         copies = self._copies if self._copies_are_independent else 1
-        classes = [self._scores(part).argmax(-1) for part in inputs.split(copies)]
+        classes = [
+            self._scores(inputs[start : start + copies]).argmax(-1)
+            for start in range(0, inputs.size(0), copies)
+        ]
         self.evaluations += inputs.size(0)
         return torch.cat(classes) == self._class
 

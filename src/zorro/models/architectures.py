@@ -48,9 +48,9 @@ class GIN(nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
-        self.conv1 = gnn.GINConv(_perceptron(in_channels, 32), train_eps=True)
+        self.conv1 = gnn.GINConv(_perceptron(in_channels, 32))
         self.bn1 = nn.BatchNorm1d(32)
-        self.conv2 = gnn.GINConv(_perceptron(32, 32), train_eps=True)
+        self.conv2 = gnn.GINConv(_perceptron(32, 32))
         self.bn2 = nn.BatchNorm1d(32)
         self.fc1 = nn.Linear(32, 32)
         self.fc2 = nn.Linear(32, out_channels)

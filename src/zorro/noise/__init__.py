@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ from zorro.noise.distributions import (
 __all__ = ["NOISES", "ColumnMarginals", "Noise", "NoiseFunction", "resolve"]
 
 
+@runtime_checkable
 class Noise(Protocol):
     """A distribution of feature values whose draws are fixed by seed, query and sample."""
 
@@ -55,7 +56,7 @@ def resolve(noise: str | Noise | NoiseFunction, x: Tensor) -> Noise:
         if noise not in _BY_NAME:
             raise InputError(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}")
         return _BY_NAME[noise](x)
-    if hasattr(noise, "draw"):
+    if isinstance(noise, Noise):
         return noise
     if callable(noise):
         return FromFunction(noise)

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+import torch
+
+from zorro.data import load
+from zorro.errors import DatasetError, InputError
+
+
+class Code:
+    """Something only a pickle can hold."""
+
+
+@pytest.fixture
+def arrays():
+    return {
+        "x": np.array([[0.5, 1.0], [2.0, 0.0], [0.0, 3.0]]),
+        "edge_index": np.array([[0, 1], [1, 2]], dtype=np.int32),
+        "y": np.array([0, 1, 1]),
+        "train_mask": np.array([True, False, False]),
+        "test_mask": np.array([False, True, True]),
+    }
+
+
+def write(path, arrays):
+    np.savez(path, **arrays)
+    return path
+
+
+@pytest.mark.parametrize("kind", [str, lambda path: path])
+def test_arrays_come_back_in_torch_types(tmp_path, arrays, kind):
+    data = load(kind(write(tmp_path / "graph.npz", {**arrays, "ignored": np.arange(2)})))
+    assert data.x.dtype == torch.float32
+    assert data.edge_index.dtype == data.y.dtype == torch.int64
+    for name, array in arrays.items():
+        assert data[name].tolist() == array.tolist()
+    assert "ignored" not in data
+
+
+def test_labels_and_masks_may_be_missing(tmp_path, arrays):
+    given = {"x": arrays["x"].astype(np.int64), "edge_index": arrays["edge_index"]}
+    assert set(load(write(tmp_path / "graph.npz", given)).keys()) == {"x", "edge_index"}
+
+
+@pytest.mark.parametrize("name", ["x", "edge_index"])
+def test_missing_array_is_named(tmp_path, arrays, name):
+    del arrays[name]
+    with pytest.raises(DatasetError, match=f"has no array '{name}', only"):
+        load(write(tmp_path / "graph.npz", arrays))
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("edge_index", np.array([[0], [3]]), "edge_index must name nodes from 0 to 2"),
+        ("edge_index", np.array([[0.0], [1.0]]), "edge_index must be an array of integers"),
+        ("x", np.array([["a"], ["b"], ["c"]]), "x must be an array of numbers"),
+        ("x", np.array([np.nan]), "x must be"),
+        ("y", np.array([0, 1]), "y must be"),
+        ("y", np.array([0.0, 1.0, 0.5]), "y must be an array of integers"),
+        ("train_mask", np.array([0, 1, 1]), "train_mask must be a bool"),
+        ("test_mask", np.array([True]), "test_mask must be a bool"),
+    ],
+)
+def test_unusable_array_is_named_with_the_file(tmp_path, arrays, name, array, message):
+    path = write(tmp_path / "graph.npz", {**arrays, name: array})
+    with pytest.raises(InputError, match=f"graph.npz: {message}"):
+        load(path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(DatasetError, match=r"there is no file .*absent.npz"):
+        load(tmp_path / "absent.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04 cut off"])
+def test_unreadable_file(tmp_path, content):
+    (tmp_path / "broken.npz").write_bytes(content)
+    with pytest.raises(DatasetError, match=r"broken.npz is not a readable .npz of plain arrays"):
+        load(tmp_path / "broken.npz")
+
+
+def test_single_array_file_is_refused(tmp_path):
+    with (tmp_path / "array.npz").open("wb") as file:
+        np.save(file, np.arange(3))
+    with pytest.raises(DatasetError, match="is not a readable .npz"):
+        load(tmp_path / "array.npz")
+
+
+def test_pickles_are_refused(tmp_path, arrays):
+    path = write(tmp_path / "graph.npz", {**arrays, "x": np.array([Code()], dtype=object)})
+    with pytest.raises(DatasetError, match="plain arrays"):
+        load(path)
