@@ -94,6 +94,11 @@ def test_by_hand_on_the_ring():
     assert entries(explainer(X, RING, index=0)) == {(2, 0), (2, 1), (2, 2)}
 
 
+def test_an_element_of_two_explanations_counts_once():
+    explanation = explainer_of(mask="common_attributes")(X, RING, index=torch.tensor([0, 1]))
+    assert explanation.node_mask.tolist() == [[1, 1, 1]]
+
+
 @pytest.mark.parametrize("mask", ["attributes", "object", "common_attributes"])
 def test_masks_on_cora_are_those_of_zorro_itself(cora, mask):
     model, data, options, own = cora
@@ -122,7 +127,6 @@ def test_several_nodes_of_cora_give_the_union_and_each_explanation(cora):
         (node, feature) for each in own.values() for node in each.nodes for feature in each.features
     }
     assert entries(explanation) == both
-    assert explanation.node_mask.max() == 1.0
     assert {node: each.nodes for node, each in explanation.zorro.items()} == {
         node: each.nodes for node, each in own.items()
     }
@@ -218,10 +222,10 @@ def test_all_return_types_give_the_same_masks(return_type, function):
 def test_a_one_column_model_is_separated_where_pyg_separates_it(return_type, columns):
     squash = torch.sigmoid if return_type == "probs" else lambda scores: scores
 
-    def logit(scores):  # positive where the first feature is there
-        return squash(2.0 * scores[:, 0] - 1.0).view(-1, *columns)
+    def first(scores):  # .3 where the first feature is there, −.2 where it is not
+        return squash(0.5 * scores[:, 0] - 0.2).view(-1, *columns)
 
-    explainer = explainer_of(Scores(logit), config={**BINARY, "return_type": return_type})
+    explainer = explainer_of(Scores(first), config={**BINARY, "return_type": return_type})
     explanation = explainer(X, RING, index=torch.arange(3))
     classes = {node: each.predicted_class for node, each in explanation.zorro.items()}
     assert classes == {0: 0, 1: 1, 2: 0}

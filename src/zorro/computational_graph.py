@@ -47,6 +47,11 @@ class ComputationalGraph:
     scores: Tensor  # (C,), the model's output at the query
 
     @property
+    def candidate_x(self) -> Tensor:
+        """The candidates' true features, (n, d)."""
+        return self.x[: self.candidates.numel()]
+
+    @property
     def predicted_class(self) -> int:
         """The class that the model predicts for the query."""
         return int(self.scores.argmax())

@@ -16,7 +16,7 @@ from zorro.errors import InputError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.estimate import FidelityEstimate
-from zorro.noise import Noise, NoiseFunction, resolve
+from zorro.noise import Noise, NoiseFunction, draws_of, resolve
 from zorro.predictor import Predictor, probabilities
 from zorro.search.multiple import search_multiple
 from zorro.search.paper import Found, search
@@ -197,14 +197,15 @@ class Zorro:
         )
 
     def _evaluator(self, graph: ComputationalGraph, samples: range) -> BatchedEvaluator:
-        return BatchedEvaluator(
-            self._predictor,
-            graph,
+        draws = draws_of(
             self._noise,
-            samples=samples,
+            graph.candidate_x,
             seed=self.parameters.seed,
+            query=graph.query,
+            samples=samples,
             memory=self._memory,
         )
+        return BatchedEvaluator(self._predictor, graph, draws, memory=self._memory)
 
     def _estimate(
         self, graph: ComputationalGraph, selection: Selection, samples: range

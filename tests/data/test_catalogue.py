@@ -1,6 +1,6 @@
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from zorro.data import DATASETS, ba_community, load
 from zorro.data.catalogue import canonical_name
@@ -32,6 +32,12 @@ def test_seed_is_checked():
 def test_data_is_returned_as_it_is():
     data = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), extra="kept")
     assert load(data) is data
+
+
+@pytest.mark.parametrize("dataset", [None, 3, HeteroData()])
+def test_other_types_are_refused(dataset):
+    with pytest.raises(InputError, match=f"dataset must be .*, got {type(dataset).__name__}"):
+        load(dataset)
 
 
 @pytest.mark.parametrize(

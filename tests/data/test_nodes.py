@@ -94,7 +94,7 @@ def test_unknown_query_nodes(monkeypatch, tmp_path):
     with pytest.raises(InputError, match="not for 'amazon-computers'"):
         paper_nodes("amazon-computers")
     monkeypatch.delenv("ZORRO_PAPER", raising=False)
-    with pytest.raises(DatasetError, match="nodes/cora.txt is needed but ZORRO_PAPER is not set"):
+    with pytest.raises(DatasetError, match=r"nodes/cora.txt is needed but ZORRO_PAPER is not set"):
         paper_nodes("cora")
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "cora.txt").write_text("1\ntwo\n")

@@ -82,7 +82,7 @@ def test_unreadable_file(tmp_path, content):
 def test_single_array_file_is_refused(tmp_path):
     with (tmp_path / "array.npz").open("wb") as file:
         np.save(file, np.arange(3))
-    with pytest.raises(DatasetError, match="is not a readable .npz"):
+    with pytest.raises(DatasetError, match=r"is not a readable .npz"):
         load(tmp_path / "array.npz")
 
 

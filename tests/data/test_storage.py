@@ -50,6 +50,15 @@ def test_read_only_folder_is_linked_from_the_cache(read_only, cache):
     assert dataset_root("Cora") == root
 
 
+def test_cache_that_cannot_be_made(read_only, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(DatasetError, match="set XDG_CACHE_HOME to a folder that can be written"):
+        dataset_root("Cora")
+
+
 def test_read_only_folder_without_the_data_set(read_only):
-    with pytest.raises(DatasetError, match=r"no PubMed/raw and may not be written to: put .* there"):
+    with pytest.raises(
+        DatasetError, match=r"no PubMed/raw and may not be written to: put .* there"
+    ):
         dataset_root("PubMed")

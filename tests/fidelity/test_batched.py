@@ -12,7 +12,8 @@ from torch_geometric.utils import erdos_renyi_graph
 from zorro.computational_graph import Extractor
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator
-from zorro.noise import resolve
+from zorro.noise import draws_of, resolve
+from zorro.noise.draws import DenseDraws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
 
@@ -74,8 +75,18 @@ def a_graph(seed=0, nodes=30, features=6, probability=0.08):
 def evaluator_of(model, x, edge_index, *, query=3, memory=1 << 24, samples=range(40), **options):
     predictor = Predictor(model)
     graph = Extractor(predictor, x, edge_index, **options).extract(query)
-    noise = resolve("column-marginals", x)
-    return BatchedEvaluator(predictor, graph, noise, samples=samples, seed=5, memory=memory)
+    return BatchedEvaluator(predictor, graph, draws_for(graph, x, samples), memory=memory)
+
+
+def draws_for(graph, x, samples):
+    return draws_of(
+        resolve("column-marginals", x),
+        graph.candidate_x,
+        seed=5,
+        query=graph.query,
+        samples=samples,
+        memory=1 << 20,
+    )
 
 
 def one_by_one(model, evaluator, selection, kwargs, noise):
@@ -84,7 +95,7 @@ def one_by_one(model, evaluator, selection, kwargs, noise):
     n, d = evaluator.shape
     hits = []
     model.eval()
-    for sample in range(len(evaluator.samples)):
+    for sample in range(evaluator.samples):
         x = graph.x.clone()
         for i in range(n):
             for j in range(d):
@@ -103,10 +114,8 @@ def some_selection(evaluator, seed=1):
 
 
 def noise_of(evaluator, x):
-    candidates = evaluator.graph.x[: evaluator.shape[0]]
-    return resolve("column-marginals", x).draw(
-        candidates, seed=5, query=evaluator.graph.query, samples=evaluator.samples
-    )
+    draws = draws_for(evaluator.graph, x, range(evaluator.samples))
+    return draws.matrices(torch.arange(evaluator.samples))
 
 
 @pytest.mark.parametrize("memory", [1, 1 << 16, 1 << 24])
@@ -183,15 +192,9 @@ def test_everything_selected_is_always_a_hit():
     assert evaluator.hits(Selection.full(*evaluator.shape)).all()
 
 
-class EveryAssignment:
-    """All assignments of four nodes' values, each once: fidelity becomes exact."""
-
-    name = "enumeration"
-    values = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
-
-    def draw(self, candidates, *, seed, query, samples):
-        every = list(itertools.product(self.values, repeat=candidates.size(0)))
-        return torch.tensor(every)[samples.start : samples.stop].unsqueeze(-1)
+# All assignments of four nodes' values, each once: fidelity becomes exact.
+VALUES = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
+EVERY_ASSIGNMENT = torch.tensor(list(itertools.product(VALUES, repeat=4)))
 
 
 def test_the_papers_four_node_example_by_enumeration():
@@ -201,12 +204,12 @@ def test_the_papers_four_node_example_by_enumeration():
     predictor = Predictor(SumOfNeighbours())
     graph = Extractor(predictor, x, edge_index).extract(0)
     assert graph.predicted_class == 1
-    evaluator = BatchedEvaluator(predictor, graph, EveryAssignment(), samples=range(6**4), seed=0)
+    evaluator = BatchedEvaluator(predictor, graph, DenseDraws(EVERY_ASSIGNMENT.unsqueeze(-1)))
 
     def exact(kept):
         total = sum(float(x[v]) for v in kept)
         free = 4 - len(kept)
-        outcomes = itertools.product(EveryAssignment.values, repeat=free)
+        outcomes = itertools.product(VALUES, repeat=free)
         return sum(total + sum(rest) >= 0 for rest in outcomes) / 6**free
 
     for size in range(5):

@@ -120,9 +120,9 @@ def test_unknown_names_are_refused_with_the_known_ones():
 
 
 def test_uniforms_are_uniform_within_and_across_keys():
-    keys = child_keys(key_of(1, 2, 3), 200, device=torch.device("cpu"))
+    keys = child_keys(torch.tensor([key_of(1, 2, 3)]), torch.arange(200))  # (200, 1)
     counters = torch.arange(500)
-    table = uniforms(keys.unsqueeze(1), counters)  # (200, 500)
+    table = uniforms(keys, counters)  # (200, 500)
     assert kstest(table.flatten().numpy(), "uniform").pvalue > 1e-4
     assert kstest(table.mean(1).sub(0.5).mul((12 * 500) ** 0.5).numpy(), "norm").pvalue > 1e-4
     assert kstest(table.mean(0).sub(0.5).mul((12 * 200) ** 0.5).numpy(), "norm").pvalue > 1e-4

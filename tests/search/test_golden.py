@@ -9,7 +9,7 @@ import pytest
 from zorro import data, models
 from zorro.computational_graph import Extractor
 from zorro.fidelity import BatchedEvaluator
-from zorro.noise import resolve
+from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.search import search, search_multiple
 
@@ -44,13 +44,15 @@ def test_every_step_is_the_published_codes(path, paper_dir, data_dir):
     assert ids == golden["computational_graph"]
     assert cut.predicted_class == golden["predicted_class"]
 
-    evaluator = BatchedEvaluator(
-        predictor,
-        cut,
+    draws = draws_of(
         resolve("published", graph.x),
-        samples=range(golden["samples"]),
+        cut.candidate_x,
         seed=golden["seed"],
+        query=golden["node"],
+        samples=range(golden["samples"]),
+        memory=1 << 30,
     )
+    evaluator = BatchedEvaluator(predictor, cut, draws)
     options = {"tau": golden["tau"], "k": golden["k"]}
     if path.stem.endswith("_multi"):
         found = list(search_multiple(evaluator, max_depth=50, **options))

@@ -4,13 +4,12 @@ import itertools
 
 import pytest
 import torch
-from torch import nn
 from torch_geometric.nn import MessagePassing
 
 from zorro.computational_graph import Extractor
 from zorro.fidelity import BatchedEvaluator
 from zorro.metrics import stability
-from zorro.noise import resolve
+from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.search import search, search_multiple
 from zorro.selection import Selection
@@ -29,18 +28,29 @@ class WeightedVote(MessagePassing):
         return torch.cat([-total, total], dim=1)
 
 
+def draws_for(noise, graph, samples=60, seed=0):
+    return draws_of(
+        noise,
+        graph.candidate_x,
+        seed=seed,
+        query=graph.query,
+        samples=range(samples),
+        memory=1 << 20,
+    )
+
+
 def evaluator_of(x, weights, *, noise="column-marginals", samples=60, seed=0):
     nodes = x.size(0)
     edge_index = torch.tensor([(a, 0) for a in range(1, nodes)]).t()
     predictor = Predictor(WeightedVote(weights))
     graph = Extractor(predictor, x, edge_index).extract(0)
-    return BatchedEvaluator(predictor, graph, resolve(noise, x), samples=range(samples), seed=seed)
+    return BatchedEvaluator(predictor, graph, draws_for(resolve(noise, x), graph, samples, seed))
 
 
 def literal_search(evaluator, tau, k):
     """Algorithm 1 once more, a selection at a time, written without the library's search."""
     nodes, features = evaluator.shape
-    samples = len(evaluator.samples)
+    samples = evaluator.samples
 
     def fidelity(rows, columns):
         mask_nodes = torch.zeros(nodes, dtype=torch.bool)
@@ -117,7 +127,7 @@ def test_theorem_2_runtime_does_not_depend_on_the_graphs_size():
         graph = Extractor(predictor, whole_x, torch.cat([edges, far], dim=1)).extract(0)
         assert graph.x.shape == (7, 5)
         evaluator = BatchedEvaluator(
-            predictor, graph, resolve("column-marginals", x), samples=range(60), seed=0
+            predictor, graph, draws_for(resolve("column-marginals", x), graph)
         )
         search(evaluator, tau=0.95, k=3)
         counts.append(evaluator.evaluations)
@@ -145,16 +155,11 @@ def test_everything_is_selected_where_everything_is_needed():
     edge_index = torch.tensor([[1, 2], [0, 0]])
     predictor = Predictor(All([1.0, 1.0]))
     graph = Extractor(predictor, x, edge_index).extract(0)
-    evaluator = BatchedEvaluator(predictor, graph, resolve("zeros", x), samples=range(5), seed=0)
+    evaluator = BatchedEvaluator(predictor, graph, draws_for(resolve("zeros", x), graph, 5))
     found = search(evaluator, tau=0.9, k=1)
     assert found.selection.nodes.all()
     assert found.selection.features.all()
     assert found.hits == 5
-
-
-def relabelled(x, seed):
-    order = torch.randperm(x.size(0), generator=torch.Generator().manual_seed(seed))
-    return x[order], order
 
 
 class NoiseByContent:
@@ -182,7 +187,7 @@ def test_relabelling_nodes_permutes_the_answer():
         predictor = Predictor(WeightedVote(weights))
         extractor = Extractor(predictor, x[order], position[star])
         graph = extractor.extract(int(position[0]))
-        evaluator = BatchedEvaluator(predictor, graph, NoiseByContent(), samples=range(80), seed=0)
+        evaluator = BatchedEvaluator(predictor, graph, draws_for(NoiseByContent(), graph, 80))
         every_node = evaluator.hits_adding_nodes(
             Selection(torch.zeros(8, dtype=torch.bool), torch.ones(5, dtype=torch.bool)),
             position,
@@ -222,4 +227,4 @@ def evaluator_of_star(x, *, centre_of):
             shape = (len(samples), *candidates.shape)
             return -torch.rand(shape, generator=generator) * 0.9
 
-    return BatchedEvaluator(predictor, graph, Negative(), samples=range(60), seed=0)
+    return BatchedEvaluator(predictor, graph, draws_for(Negative(), graph))

@@ -70,7 +70,8 @@ def generate(*, seed: int = 0) -> Data:
 
 def motif_nodes() -> list[int]:
     """Return the 800 nodes of the houses, in ascending order."""
-    return [*range(BASE_NODES, COMMUNITY_NODES), *range(COMMUNITY_NODES + BASE_NODES, 1400)]
+    first = range(BASE_NODES, COMMUNITY_NODES)
+    return [*first, *(node + COMMUNITY_NODES for node in first)]
 
 
 def _community_edges(rng: np.random.Generator) -> Edges:

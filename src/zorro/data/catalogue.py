@@ -40,6 +40,11 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
     if isinstance(dataset, Data):
         check_graph(dataset.x, dataset.edge_index)
         return dataset
+    if not isinstance(dataset, str | Path):
+        raise InputError(
+            f"dataset must be a name, the path of an .npz or a torch_geometric.data.Data, "
+            f"got {type(dataset).__name__}"
+        )
     if isinstance(dataset, Path) or dataset.endswith(".npz"):
         return npz.read(Path(dataset))
     return _LOADERS[canonical_name(dataset)](seed)

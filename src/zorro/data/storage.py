@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -37,9 +38,15 @@ def _linked_root(root: Path, folder: str, raw: Path) -> Path:
     digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
     linked = _cache() / f"linked-{digest}"
     link = linked / folder / "raw"
-    link.parent.mkdir(parents=True, exist_ok=True)
-    if not link.exists():
-        link.symlink_to(raw, target_is_directory=True)
+    try:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(raw, target_is_directory=True)
+    except OSError as error:
+        raise DatasetError(
+            f"{root} may only be read, and {linked} could not be made to write beside it "
+            f"({error}): set XDG_CACHE_HOME to a folder that can be written to"
+        ) from error
     return linked
 
 

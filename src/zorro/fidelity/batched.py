@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from zorro.computational_graph import ComputationalGraph, same_output
-from zorro.noise import Noise
+from zorro.noise import Draws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
 
@@ -35,9 +35,7 @@ class BatchedEvaluator:
     Args:
         predictor: the model.
         graph: the query's computational graph.
-        noise: what refills unselected entries.
-        samples: which samples; disjoint ranges are independent.
-        seed: of the noise.
+        draws: the noise that refills unselected entries, drawn for this query.
         memory: bytes that inputs and messages of one batch may take, roughly.
     """
 
@@ -47,19 +45,16 @@ class BatchedEvaluator:
         self,
         predictor: Predictor,
         graph: ComputationalGraph,
-        noise: Noise,
+        draws: Draws,
         *,
-        samples: range,
-        seed: int,
         memory: int = DEFAULT_MEMORY,
     ) -> None:
         self.graph = graph
-        self.samples = samples
+        self.samples = draws.shape[0]
         self.evaluations = 0  # graphs run through the model so far
         self._predictor = predictor
-        self._noise = noise
-        self._seed = seed
-        self._x = graph.x[: graph.candidates.numel()]  # (n, d)
+        self._draws = draws
+        self._x = graph.candidate_x  # (n, d)
         self._context = graph.x[graph.candidates.numel() :]  # (c, d)
         self._class = graph.predicted_class
         # Inputs are copied about twice on their way, messages take some hundred bytes an edge.
@@ -71,7 +66,7 @@ class BatchedEvaluator:
             batch_memory = min(batch_memory, _CPU_BATCH)
         self._copies = max(1, batch_memory // bytes_per_copy)
         noise_bytes = 2 * self._x.numel() * self._x.element_size()
-        self._samples_at_once = max(1, min(len(samples), memory // 2 // max(1, noise_bytes)))
+        self._samples_at_once = max(1, min(self.samples, memory // 2 // max(1, noise_bytes)))
         self._edges_of_copies: dict[int, Tensor] = {}
         self._kept_noise: Tensor | None = None
 
@@ -118,19 +113,18 @@ class BatchedEvaluator:
     def _inputs(self, selection: Selection) -> Iterator[Tensor]:
         """Yield the perturbed inputs (s, n, d) of `selection`, a few samples at a time."""
         mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
-        for start in range(0, len(self.samples), self._samples_at_once):
-            part = self.samples[start : start + self._samples_at_once]
-            yield torch.where(mask, self._x, self._noise_of(part))
+        for start in range(0, self.samples, self._samples_at_once):
+            stop = min(start + self._samples_at_once, self.samples)
+            yield torch.where(mask, self._x, self._noise_of(start, stop))
 
-    def _noise_of(self, samples: range) -> Tensor:
+    def _noise_of(self, start: int, stop: int) -> Tensor:
+        """Return the noise (s, n, d) of some samples, drawn once if all of it fits."""
         if self._kept_noise is not None:
-            return self._kept_noise
-        drawn = self._noise.draw(
-            self._x, seed=self._seed, query=self.graph.query, samples=samples
-        )  # (s, n, d)
-        if len(samples) == len(self.samples):
-            self._kept_noise = drawn
-        return drawn
+            return self._kept_noise[start:stop]
+        noise = self._draws.matrices(torch.arange(start, stop, device=self.device))
+        if stop - start == self.samples:
+            self._kept_noise = noise
+        return noise
 
     def _run_pairs(
         self,
@@ -197,7 +191,7 @@ class BatchedEvaluator:
         if self._copies == 1:
             return True
         true = self._x.unsqueeze(0)
-        noisy = self._noise_of(self.samples[: self._samples_at_once])[:1]
+        noisy = self._draws.matrices(torch.zeros(1, dtype=torch.long, device=self.device))
         together = self._scores(torch.cat([noisy, true]))
         alone = torch.cat([self._scores(noisy), self._scores(true)])
         independent = all(map(same_output, together, alone))

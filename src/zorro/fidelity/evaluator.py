@@ -14,7 +14,7 @@ class Evaluator(Protocol):
     """Tells, sample by sample, whether a selection keeps the query's prediction."""
 
     name: str
-    samples: range
+    samples: int
     evaluations: int
 
     @property

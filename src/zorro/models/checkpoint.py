@@ -57,7 +57,8 @@ def save(path: str | Path, model: nn.Module, record: Mapping[str, Any]) -> None:
     if path.suffix != SUFFIX:
         raise InputError(f"path must end in {SUFFIX}, got {path}")
     weights = safetensors.torch.save(
-        {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+        # Copies, because safetensors refuses two names for one tensor.
+        {name: tensor.cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
     )
     try:
         text = json.dumps(

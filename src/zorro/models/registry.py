@@ -79,7 +79,7 @@ def _imported(name: str) -> Factory:
     module_name, _, path = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
-    except (ImportError, ValueError) as error:
+    except Exception as error:  # whatever the module does when it is imported
         raise InputError(
             f"model {name!r}: {module_name!r} cannot be imported ({error}): install it, or put "
             f"its folder on PYTHONPATH"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from zorro.errors import InputError
-from zorro.noise.column_marginals import ColumnMarginals
+from zorro.noise.column_marginals import ColumnMarginals, SparseDraws
 from zorro.noise.distributions import (
     Constant,
     FromFunction,
@@ -18,8 +18,9 @@ from zorro.noise.distributions import (
     PublishedDraw,
     WholeRows,
 )
+from zorro.noise.draws import DenseDraws, Draws
 
-__all__ = ["NOISES", "ColumnMarginals", "Noise", "NoiseFunction", "resolve"]
+__all__ = ["NOISES", "Draws", "Noise", "NoiseFunction", "draws_of", "resolve"]
 
 
 @runtime_checkable
@@ -63,3 +64,23 @@ def resolve(noise: str | Noise | NoiseFunction, x: Tensor) -> Noise:
     raise InputError(
         f"noise: expected a name, a function or an object with draw, got {type(noise).__name__}"
     )
+
+
+def draws_of(
+    noise: Noise, candidates: Tensor, *, seed: int, query: int, samples: range, memory: int
+) -> Draws:
+    """Draw the noise of one query, sparse where the distribution is.
+
+    Args:
+        noise: the distribution.
+        candidates: (n, d), the candidates' true features.
+        seed: of the noise.
+        query: the node that is explained.
+        samples: which samples.
+        memory: bytes that sparse noise may keep; past that it is drawn again when asked for.
+    """
+    if isinstance(noise, ColumnMarginals):
+        return SparseDraws(
+            noise, candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
+        )
+    return DenseDraws(noise.draw(candidates, seed=seed, query=query, samples=samples))

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from zorro.noise.streams import BLOCK, blocks, child_keys, key_of, uniforms
+from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms
+
+# Sparse noise is multiplied entry by entry, dense noise as a matrix.
+_DENSE = 0.2
+_ENTRIES_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Non-zeros of some columns of the noise, column after column."""
+
+    position: Tensor  # (t,), sample · nodes + node
+    column: Tensor  # (t,), which of the asked columns
+    value: Tensor  # (t,)
 
 
 class ColumnMarginals:
@@ -16,63 +31,182 @@ class ColumnMarginals:
     has a stream of its own, so that any column and any block can be drawn again alone.
 
     Args:
-        x: (N, d), the feature matrix of the whole data set.
+        x: (N, d), the feature matrix of the whole data set, dense or sparse.
     """
 
     name = "column-marginals"
 
     def __init__(self, x: Tensor) -> None:
-        column, row = x.t().nonzero(as_tuple=True)  # by column
-        self._features = x.size(1)
-        self._dtype = x.dtype
-        self._values = x[row, column]  # (nnz,), by column
+        if x.layout == torch.strided:
+            column, row = x.t().nonzero(as_tuple=True)  # by column
+            values = x[row, column]
+        else:
+            by_column = x.to_sparse_coo().t().coalesce()
+            column, values = by_column.indices()[0], by_column.values()
+            column, values = column[values != 0], values[values != 0]
+        self.num_features = x.size(1)
+        self._values = values  # (nnz,), by column
         self._count = torch.bincount(column, minlength=x.size(1))  # (d,)
         self._first = self._count.cumsum(0) - self._count  # (d,)
         self._density = self._count.double() / x.size(0)  # (d,)
 
+    @property
+    def density(self) -> float:
+        """The share of non-zeros of the data set."""
+        return float(self._density.mean())
+
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
         """Return the noise (S, n, d) of `samples` for the candidates' features (n, d)."""
-        drawn = [
-            self._block(candidates.size(0), key_of(seed, query, block))[part]
-            for block, part in blocks(samples)
-        ]
-        return torch.cat(drawn)  # (S, n, d)
+        draws = SparseDraws(self, candidates.size(0), seed=seed, query=query, samples=samples)
+        return draws.matrices(torch.arange(len(samples), device=candidates.device))
 
-    def _block(self, nodes: int, key: int) -> Tensor:
-        position, column, values = self.entries(nodes, key)
-        noise = torch.zeros(BLOCK * nodes, self._features, dtype=self._dtype, device=values.device)
-        noise[position, column] = values
-        return noise.view(BLOCK, nodes, self._features)
-
-    def entries(self, nodes: int, key: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the non-zeros of a block: position (sample · nodes + node), column, value."""
+    def entries(self, columns: Tensor, keys: Tensor, *, nodes: int) -> Entries:
+        """Draw the non-zeros of `columns` (k,) in the blocks of samples with `keys` (b,)."""
+        count = keys.numel()
         positions = BLOCK * nodes
-        device = self._density.device
-        keys = child_keys(key, self._features, device=device)  # (d,)
-        expected = positions * self._density
+        stream = child_keys(keys, columns).flatten()  # (k · b,), column after column
+        owner = torch.arange(columns.numel(), device=keys.device).repeat_interleave(count)
+        density = self._density[columns][owner]
+        expected = positions * density
         slack = 4.0
         while True:
             draws = (expected + slack * (expected.sqrt() + 1)).ceil().long()
-            draws[self._count == 0] = 0
-            column = torch.arange(self._features, device=device).repeat_interleave(draws)  # (t,)
+            draws[density == 0] = 0
+            which = torch.arange(draws.numel(), device=keys.device).repeat_interleave(draws)
             first = draws.cumsum(0) - draws
-            counter = torch.arange(column.numel(), device=device) - first[column]
-            position = self._positions(keys, column, counter, first, positions)
+            counter = torch.arange(which.numel(), device=keys.device) - first[which]
+            position = _positions(stream[which], counter, density[which], first[which], positions)
             last = (first + draws - 1)[draws > 0]
             if bool((position[last] >= positions).all()):
                 break
             slack *= 2.0  # counters address the draws, so the first ones stay as they were
-        inside = position < positions
-        position, column, counter = position[inside], column[inside], counter[inside]
-        chosen = uniforms(keys[column], 2 * counter + 1) * self._count[column]
-        return position, column, self._values[self._first[column] + chosen.long()]
+        inside = (position < positions).nonzero().flatten()
+        position, which, counter = position[inside], which[inside], counter[inside]
+        column = owner[which]
+        number = self._count[columns][column]
+        chosen = (uniforms(stream[which], 2 * counter + 1) * number).long()
+        value = self._values[self._first[columns][column] + chosen]
+        block = which % count
+        return Entries(position + block * positions, column, value)
 
-    def _positions(
-        self, keys: Tensor, column: Tensor, counter: Tensor, first: Tensor, positions: int
-    ) -> Tensor:
-        waiting = uniforms(keys[column], 2 * counter).log() / torch.log1p(-self._density)[column]
-        step = waiting.clamp_(max=positions).long() + 1  # (t,) one more than the geometric gap
-        reached = step.cumsum(0)
-        before = torch.zeros_like(reached)
-        before[1:] = reached[:-1]
-        return reached - before[first[column]] - 1
+
+class SparseDraws:
+    """The non-zeros of one query's noise.
+
+    They are kept while they fit `memory` bytes; otherwise columns are drawn again when asked for.
+    """
+
+    def __init__(
+        self,
+        noise: ColumnMarginals,
+        nodes: int,
+        *,
+        seed: int,
+        query: int,
+        samples: range,
+        memory: int = 1 << 30,
+    ) -> None:
+        self._noise = noise
+        self._nodes = nodes
+        self._samples = samples
+        blocks = blocks_of(samples)
+        device = noise._density.device
+        keys = [key_of(seed, query, block) for block in blocks]
+        self._keys = torch.tensor(keys, device=device)
+        self._skipped = samples.start - blocks.start * BLOCK
+        expected = noise.density * noise.num_features * nodes * len(blocks) * BLOCK
+        self._kept: Entries | None = None
+        self._starts: Tensor | None = None
+        if expected * 24 <= memory:
+            every = torch.arange(noise.num_features, device=device)
+            self._kept = self._drawn(every)
+            boundaries = torch.arange(noise.num_features + 1, device=device)
+            self._starts = torch.searchsorted(self._kept.column, boundaries)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Samples, candidate nodes and features."""
+        return len(self._samples), self._nodes, self._noise.num_features
+
+    def columns(self, columns: Tensor) -> Tensor:
+        """Return some columns of every sample, (n, S, k)."""
+        samples, nodes, _ = self.shape
+        entries = self._entries(columns)
+        dense = entries.value.new_zeros(columns.numel(), samples * nodes)
+        dense[entries.column, entries.position] = entries.value
+        return dense.view(-1, samples, nodes).permute(2, 1, 0)
+
+    def matrices(self, samples: Tensor) -> Tensor:
+        """Return some samples whole, (q, n, d)."""
+        total, nodes, features = self.shape
+        dense = self._noise._values.new_zeros(samples.numel() * nodes, features)
+        place = torch.full((total,), -1, device=samples.device)
+        place[samples] = torch.arange(samples.numel(), device=samples.device)
+        for columns in self._column_chunks():
+            entries = self._entries(columns)
+            at = place[entries.position // nodes]
+            mine = at >= 0
+            row = at[mine] * nodes + entries.position[mine] % nodes
+            dense[row, columns[entries.column[mine]]] = entries.value[mine]
+        return dense.view(-1, nodes, features)
+
+    def times(self, weight: Tensor) -> Tensor:
+        """Return Z W for a weight (d, h), as (n, S, h)."""
+        samples, nodes, _ = self.shape
+        product = weight.new_zeros(samples * nodes, weight.size(1))
+        for columns in self._column_chunks(width=weight.size(1)):
+            if self._noise.density > _DENSE:
+                part = self.columns(columns).transpose(0, 1)  # (S, n, k)
+                product += (part @ weight[columns]).flatten(0, 1)
+            else:
+                entries = self._entries(columns)
+                rows = entries.value.unsqueeze(1) * weight[columns[entries.column]]
+                product.index_add_(0, entries.position, rows)
+        return product.view(samples, nodes, -1).transpose(0, 1)
+
+    def _column_chunks(self, width: int = 1) -> list[Tensor]:
+        samples, nodes, features = self.shape
+        share = 1.0 if self._noise.density > _DENSE else max(self._noise.density, 1e-3)
+        per_column = samples * nodes * share * width
+        at_once = max(1, int(_ENTRIES_AT_ONCE / max(per_column, 1.0)))
+        every = torch.arange(features, device=self._keys.device)
+        return [every[start : start + at_once] for start in range(0, features, at_once)]
+
+    def _entries(self, columns: Tensor) -> Entries:
+        if self._kept is None or self._starts is None:
+            return self._drawn(columns)
+        start = self._starts[columns]
+        count = self._starts[columns + 1] - start
+        if columns.numel() == self._noise.num_features and bool((columns.diff() == 1).all()):
+            return self._kept
+        column = torch.arange(columns.numel(), device=columns.device).repeat_interleave(count)
+        shift = start - (count.cumsum(0) - count)
+        at = torch.arange(column.numel(), device=columns.device) + shift[column]
+        return Entries(self._kept.position[at], column, self._kept.value[at])
+
+    def _drawn(self, columns: Tensor) -> Entries:
+        entries = self._noise.entries(columns, self._keys, nodes=self._nodes)
+        position = entries.position - self._skipped * self._nodes
+        if len(self._samples) == self._keys.numel() * BLOCK:
+            return entries
+        inside = (position >= 0) & (position < len(self._samples) * self._nodes)
+        inside = inside.nonzero().flatten()
+        return Entries(position[inside], entries.column[inside], entries.value[inside])
+
+
+def _positions(
+    keys: Tensor, counter: Tensor, density: Tensor, first: Tensor, positions: int
+) -> Tensor:
+    """Walk each stream from one non-zero to the next.
+
+    Args:
+        keys: (t,) of the streams, a run for each.
+        counter: (t,) within the run.
+        density: (t,) of the column.
+        first: (t,) where the run begins.
+        positions: how many positions there are.
+    """
+    waiting = uniforms(keys, 2 * counter).log() / torch.log1p(-density)
+    step = waiting.clamp_(max=positions).long() + 1  # one more than the geometric gap
+    reached = step.cumsum(0)
+    return reached - (reached - step)[first] - 1

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zorro.errors import InputError
-from zorro.noise.streams import BLOCK, blocks, generator
+from zorro.noise.streams import BLOCK, generator, parts_of
 
 NoiseFunction = Callable[[Tensor, int, torch.Generator], Tensor]
 
@@ -30,7 +30,7 @@ class WholeRows:
                     (BLOCK, candidates.size(0)),
                     generator=generator(seed, query, block),
                 )[part]
-                for block, part in blocks(samples)
+                for block, part in parts_of(samples)
             ]
         )  # (S, n)
         return self._x[rows.to(self._x.device)]
@@ -64,7 +64,7 @@ class Gaussian:
                 torch.randn((BLOCK, *candidates.shape), generator=generator(seed, query, block))[
                     part
                 ]
-                for block, part in blocks(samples)
+                for block, part in parts_of(samples)
             ]
         )  # (S, n, d)
         return standard.to(self._mean) * self._deviation + self._mean
@@ -84,7 +84,7 @@ class FromFunction:
                 self._checked(
                     self._function(candidates, BLOCK, generator(seed, query, block)), candidates
                 )[part]
-                for block, part in blocks(samples)
+                for block, part in parts_of(samples)
             ]
         )
 

@@ -13,16 +13,16 @@ BLOCK = 50
 
 
 def key_of(*address: int) -> int:
-    """Mix an address of integers (seed, query, block, …) into one 64-bit key."""
+    """Mix an address of integers (seed, query, block, …) into one 64-bit key (as int64)."""
     key = 0
     for part in address:
         key = _mix_int((key + (part + 1) * _GOLDEN) & _WORD)
-    return key
+    return _signed(key)
 
 
-def child_keys(key: int, count: int, *, device: torch.device) -> Tensor:
-    """Return `count` keys (int64) below one key, one per column."""
-    return _mix(_signed(key) + torch.arange(1, count + 1, device=device) * _signed(_GOLDEN))
+def child_keys(keys: Tensor, columns: Tensor) -> Tensor:
+    """Return a key (k, b) for each of `columns` (k,) below each of `keys` (b,)."""
+    return _mix(keys + (columns.unsqueeze(1) + 1) * _signed(_GOLDEN))
 
 
 def uniforms(keys: Tensor, counters: Tensor) -> Tensor:
@@ -33,10 +33,15 @@ def uniforms(keys: Tensor, counters: Tensor) -> Tensor:
 
 def generator(*address: int) -> torch.Generator:
     """Return a CPU generator of an address's own."""
-    return torch.Generator("cpu").manual_seed(key_of(*address) >> 1)
+    return torch.Generator("cpu").manual_seed(key_of(*address) & (_WORD >> 1))
 
 
-def blocks(samples: range) -> list[tuple[int, slice]]:
+def blocks_of(samples: range) -> range:
+    """Return the blocks that hold `samples`."""
+    return range(samples.start // BLOCK, -(-samples.stop // BLOCK))
+
+
+def parts_of(samples: range) -> list[tuple[int, slice]]:
     """Split samples into (block, the part of that block that is asked for)."""
     return [
         (
@@ -46,7 +51,7 @@ def blocks(samples: range) -> list[tuple[int, slice]]:
                 min(samples.stop - block * BLOCK, BLOCK),
             ),
         )
-        for block in range(samples.start // BLOCK, -(-samples.stop // BLOCK))
+        for block in blocks_of(samples)
     ]
 
 

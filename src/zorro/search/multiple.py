@@ -36,7 +36,7 @@ def search_multiple(
     if max_depth < 1:
         return
     reachable = int(evaluator.hits(allowed).sum())
-    if not reaches(reachable, len(evaluator.samples), tau):
+    if not reaches(reachable, evaluator.samples, tau):
         return
     found = search(evaluator, tau=tau, k=k, allowed=allowed)
     yield found

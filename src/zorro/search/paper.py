@@ -60,7 +60,7 @@ def search(
     """
     nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
     allowed = allowed or Selection(~nothing.nodes, ~nothing.features)
-    samples = len(evaluator.samples)
+    samples = evaluator.samples
     moves = [Move(None, None, int(evaluator.hits(nothing).sum()))]
     if reaches(moves[-1].hits, samples, tau):
         return Found(nothing, tuple(moves))

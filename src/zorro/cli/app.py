@@ -1,0 +1,70 @@
+"""All commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from zorro.cli import notes
+from zorro.cli.datasets import datasets
+from zorro.cli.explain import explain
+from zorro.cli.fidelity import fidelity
+from zorro.cli.train import train
+from zorro.version import __version__
+
+_HELP = """Find out which nodes and features a graph neural network's prediction rests on.
+
+For a node and its predicted class, zorro searches for a small set of nodes and features that is
+enough for the prediction: with these values kept and all others replaced by random ones, the
+model still answers the same. How often it does is the set's fidelity, given with an interval.
+
+\b
+Start here:
+  zorro train --dataset ba-community --model gcn3 --out gcn3.safetensors
+  zorro explain --checkpoint gcn3.safetensors --nodes 616,1209
+  zorro fidelity --checkpoint gcn3.safetensors --node 616 --keep-nodes 615,616 --keep-features 0,1
+  zorro datasets
+"""
+
+_EPILOG = """Environment: ZORRO_DATA is the folder of downloaded data sets (default: the user's
+cache), ZORRO_PAPER the folder with the paper's material, ZORRO_DEBUG=1 does what --debug does.
+
+Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wrong usage,
+70 unexpected failure, 130 interrupted.
+"""
+
+app = typer.Typer(
+    help=_HELP,
+    epilog=_EPILOG,
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+for command in (train, explain, fidelity, datasets):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"zorro {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show the traceback of an error. May stand anywhere."),
+    ] = False,
+) -> None:
+    """Prepare what every command needs; `main` has acted on `debug` already."""
+    notes.show()

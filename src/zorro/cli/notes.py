@@ -1,0 +1,36 @@
+"""The library's warnings, one line each on stderr, and only a few of a kind."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+from zorro.cli import terminal
+
+_MOST_OF_A_KIND = 3
+
+
+class NoteHandler(logging.Handler):
+    """Prints log records above the progress bar, if there is one."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._seen: Counter[str] = Counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print `record` unless enough like it (of the same template) have been printed."""
+        self._seen[record.msg] += 1
+        count = self._seen[record.msg]
+        if count <= _MOST_OF_A_KIND:
+            text = " ".join(record.getMessage().split())
+            more = " (further notes like this are left out)" if count == _MOST_OF_A_KIND else ""
+            terminal.messages.print(f"zorro: note: {text}{more}", markup=False)
+
+
+def show() -> None:
+    """Show the warnings of zorro's loggers from now on."""
+    logger = logging.getLogger("zorro")
+    for handler in list(logger.handlers):
+        if isinstance(handler, NoteHandler):
+            logger.removeHandler(handler)
+    logger.addHandler(NoteHandler())

@@ -1,0 +1,65 @@
+"""Options that more than one command takes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|PACKAGE.MODULE:CLASS",
+        help="gcn, gat, gin, appnp, gcn3, or your own class or function, called with the numbers "
+        "of features and classes. The current folder is searched too.",
+        show_default="what --checkpoint's record says",
+    ),
+]
+Dataset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE.npz",
+        help="A name that `zorro datasets` lists, or a file with arrays x and edge_index.",
+        show_default="what --checkpoint's record says",
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|paper",
+        help="Trained weights: a file written by `zorro train`, other safetensors (with --model), "
+        "or `paper` for the paper's own model, from ZORRO_PAPER.",
+    ),
+]
+DataSeed = Annotated[
+    int | None,
+    typer.Option(
+        help="Seed of what is random about a data set: the graph of ba-community, the split of "
+        "amazon-computers.",
+        show_default="what --checkpoint's record says, else 0",
+    ),
+]
+Noise = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What replaces the values outside a set: column-marginals (each from its own "
+        "feature's column), rows, zeros, means, gaussian, or published (the paper's code's draw).",
+    ),
+]
+Hops = Annotated[
+    int | None,
+    typer.Option(
+        help="How far away a node can matter to the model.",
+        show_default="read off the model's layers",
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Processor threads for torch. More than one is often slower, on a busy machine "
+        "many times.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds already.")]

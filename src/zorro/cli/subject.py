@@ -1,0 +1,95 @@
+"""What the user's options name: a data set, and a model trained on it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from torch_geometric.data import Data
+
+from zorro import data as datasets
+from zorro import models
+from zorro.errors import CheckpointError, InputError
+from zorro.models import checkpoint as checkpoints
+
+PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained model and the graph it is asked about."""
+
+    model: nn.Module
+    data: Data
+    dataset: str
+    description: str
+
+
+def load(
+    *, dataset: str | None, model: str | None, checkpoint: str | None, data_seed: int | None
+) -> Subject:
+    """Return what the options name; a checkpoint's record fills in those that are None."""
+    record = _record(checkpoint)
+    dataset = _given(dataset, "--dataset", record.get("dataset"), checkpoint)
+    model = _given(model, "--model", record.get("architecture"), checkpoint)
+    seed = record.get("data_seed", 0) if data_seed is None else data_seed
+    data = datasets.load(dataset, seed=seed)
+    search_current_folder(model)
+    network = models.build(model, data.num_features, _classes(data, record))
+    if checkpoint is not None:
+        path = _weights(checkpoint, dataset=dataset, model=model)
+        checkpoints.load(network, path)
+    elif ":" not in model:
+        raise InputError(
+            f"--checkpoint: {model} needs trained weights: make some with `zorro train`, or use "
+            f"--checkpoint paper"
+        )
+    source = "" if checkpoint is None else f", weights {checkpoint}"
+    return Subject(network.eval(), data, dataset, f"{model} on {dataset}{source}")
+
+
+def search_current_folder(model: str) -> None:
+    """Let `model` be imported from the current folder, if it names a module at all."""
+    if ":" in model and "" not in sys.path:
+        sys.path.append("")
+
+
+def _record(checkpoint: str | None) -> dict[str, Any]:
+    """Return the record beside the checkpoint, empty if there is none."""
+    if checkpoint is None or checkpoint == PAPER:
+        return {}
+    if not Path(checkpoint).is_file():
+        raise CheckpointError(f"--checkpoint: there is no file {checkpoint}: check the path")
+    if not Path(checkpoint).with_suffix(".json").exists():
+        return {}
+    return checkpoints.read_record(checkpoint)
+
+
+def _given(value: str | None, option: str, recorded: Any, checkpoint: str | None) -> str:
+    if value is not None:
+        return value
+    if recorded is not None:
+        return str(recorded)
+    if checkpoint is None or checkpoint == PAPER:
+        raise InputError(f"{option}: missing: add it, or a --checkpoint that `zorro train` wrote")
+    raise InputError(f"{option}: missing, and no record beside {checkpoint} tells it: add {option}")
+
+
+def _classes(data: Data, record: dict[str, Any]) -> int:
+    if "out_channels" in record:
+        return int(record["out_channels"])
+    if data.y is None:
+        raise InputError(
+            "--dataset: without labels y the number of classes is unknown: add y, or use a "
+            "checkpoint that `zorro train` wrote"
+        )
+    return int(data.y.max()) + 1
+
+
+def _weights(checkpoint: str, *, dataset: str, model: str) -> Path:
+    if checkpoint == PAPER:
+        return checkpoints.paper_checkpoint(dataset, model)
+    return Path(checkpoint)
