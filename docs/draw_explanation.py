@@ -25,6 +25,7 @@ ORANGE, BLUE, GREY = "#d55e00", "#0072b2", "#c9ccd1"
 
 
 def main() -> None:
+    """Train, explain, draw."""
     graph = data.load("ba-community")
     model = models.train("gcn3", graph, models.paper_settings("ba-community"))
     explanation = zorro.Zorro(model, graph.x, graph.edge_index, tau=0.85).explain(NODE)

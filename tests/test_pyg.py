@@ -296,6 +296,20 @@ def test_a_node_can_be_named_in_many_ways(index):
     assert list(explanation.zorro) == [1]
 
 
+def test_a_node_named_twice_is_explained_once():
+    draws = []
+
+    def noise(candidates, samples, generator):
+        draws.append(samples)
+        return torch.zeros(samples, *candidates.shape)
+
+    explainer = explainer_of(noise=noise)
+    explainer(X, RING, index=torch.tensor([1]))
+    once = len(draws)
+    explainer(X, RING, index=torch.tensor([1, 1]))
+    assert len(draws) == 2 * once > 0
+
+
 @pytest.mark.parametrize(
     ("index", "message"),
     [

@@ -14,8 +14,14 @@ from zorro.computational_graph import ComputationalGraph, Extractor
 from zorro.data.validation import check_graph
 from zorro.errors import InputError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step
-from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
-from zorro.fidelity.estimate import FidelityEstimate
+from zorro.fidelity import (
+    EVALUATORS,
+    Evaluator,
+    EvaluatorChoice,
+    EvaluatorName,
+    FidelityEstimate,
+)
+from zorro.fidelity.batched import DEFAULT_MEMORY
 from zorro.noise import Noise, NoiseFunction, draws_of, resolve
 from zorro.predictor import Predictor, probabilities
 from zorro.search.multiple import search_multiple
@@ -50,7 +56,9 @@ class Zorro:
         halo: hops of context added so that the outermost candidates keep their neighbours.
         check: compare the extracted graph's output with the whole graph's and widen the halo
             until they agree. Without it the cut is taken as it is.
-        memory: bytes that one batch may take.
+        evaluator: `"auto"` traces the model where it can, which is much faster, and runs it where
+            it cannot; `"any-model"` always runs it; `"traced"` raises where it cannot trace.
+        memory: bytes that an evaluation may take.
         threshold: where a one-column model separates class 0 from class 1.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
@@ -73,6 +81,7 @@ class Zorro:
         hops: int | None = None,
         halo: int = 1,
         check: bool = True,
+        evaluator: EvaluatorName = "auto",
         memory: int = DEFAULT_MEMORY,
         threshold: float = 0.0,
         model_kwargs: Mapping[str, Any] | None = None,
@@ -80,6 +89,10 @@ class Zorro:
         check_graph(x, edge_index)
         if search != "paper":
             raise InputError(f"search: expected 'paper', got {search!r}")
+        if evaluator not in EVALUATORS:
+            raise InputError(
+                f"evaluator: expected one of {', '.join(EVALUATORS)}, got {evaluator!r}"
+            )
         if not 0 < tau <= 1:
             raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
         if not 0 < confidence < 1:
@@ -104,6 +117,9 @@ class Zorro:
             check=check,
         )
         self._memory = memory
+        self._choice = EvaluatorChoice(
+            self._predictor, self._extractor.extras, wanted=evaluator, memory=memory
+        )
         self._size = (x.size(0), x.size(1))
         self.parameters = Parameters(
             search=search,
@@ -196,7 +212,7 @@ class Zorro:
             ),
         )
 
-    def _evaluator(self, graph: ComputationalGraph, samples: range) -> BatchedEvaluator:
+    def _evaluator(self, graph: ComputationalGraph, samples: range) -> Evaluator:
         draws = draws_of(
             self._noise,
             graph.candidate_x,
@@ -205,7 +221,7 @@ class Zorro:
             samples=samples,
             memory=self._memory,
         )
-        return BatchedEvaluator(self._predictor, graph, draws, memory=self._memory)
+        return self._choice.evaluator(graph, draws)
 
     def _estimate(
         self, graph: ComputationalGraph, selection: Selection, samples: range
@@ -217,7 +233,7 @@ class Zorro:
         self,
         graph: ComputationalGraph,
         found: Found,
-        evaluator: BatchedEvaluator,
+        evaluator: Evaluator,
         started: float,
     ) -> Explanation:
         p = self.parameters

@@ -40,9 +40,16 @@ class Predictor:
                     f"the model raised {type(error).__name__}: {error} (called with x "
                     f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
                 ) from error
-        return self._as_columns(output, nodes=x.size(0))
+        return self._checked(output, nodes=x.size(0))
 
-    def _as_columns(self, output: Any, *, nodes: int) -> Tensor:
+    def as_columns(self, output: Tensor) -> Tensor:
+        """Return scores (N, C) with C ≥ 2 for an output (N, C) or (N, 1)."""
+        if output.size(1) == 1:
+            margin = output - self.threshold
+            output = torch.cat([-margin, margin], dim=1)
+        return output.detach()
+
+    def _checked(self, output: Any, *, nodes: int) -> Tensor:
         if not isinstance(output, Tensor):
             raise ModelError(
                 f"the model must return a tensor of class scores, it returned "
@@ -55,11 +62,7 @@ class Predictor:
                 f"the model must return one row of class scores per node, ({nodes}, classes); "
                 f"it returned {tuple(output.shape)}"
             )
-        if output.size(1) == 1:
-            margin = output - self.threshold
-            output = torch.cat([-margin, margin], dim=1)
-        scores: Tensor = output.detach()
-        return scores
+        return self.as_columns(output)
 
 
 def probabilities(scores: Tensor) -> Tensor:

@@ -115,7 +115,7 @@ def test_a_function_of_the_wrong_shape_is_refused():
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(InputError, match="column-marginals.*got 'colum'"):
+    with pytest.raises(InputError, match=r"column-marginals.*got 'colum'"):
         resolve("colum", a_matrix())
 
 

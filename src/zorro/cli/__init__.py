@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from zorro.errors import MissingExtraError, ZorroError
@@ -31,11 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _app() -> Callable[..., Any]:
-    try:
-        import rich
-        import typer  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtraError("the command line", "cli") from None
+    if any(find_spec(package) is None for package in ("rich", "typer")):
+        raise MissingExtraError("the command line", "cli")
     from zorro.cli.app import app
 
     return app

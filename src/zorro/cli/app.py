@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -18,13 +20,6 @@ _HELP = """Find out which nodes and features a graph neural network's prediction
 For a node and its predicted class, zorro searches for a small set of nodes and features that is
 enough for the prediction: with these values kept and all others replaced by random ones, the
 model still answers the same. How often it does is the set's fidelity, given with an interval.
-
-\b
-Start here:
-  zorro train --dataset ba-community --model gcn3 --out gcn3.safetensors
-  zorro explain --checkpoint gcn3.safetensors --nodes 616,1209
-  zorro fidelity --checkpoint gcn3.safetensors --node 616 --keep-nodes 615,616 --keep-features 0,1
-  zorro datasets
 """
 
 _EPILOG = """Environment: ZORRO_DATA is the folder of downloaded data sets (default: the user's
@@ -34,8 +29,27 @@ Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wro
 70 unexpected failure, 130 interrupted.
 """
 
+_EXAMPLES: dict[Callable[..., None], list[str]] = {
+    train: ["zorro train --dataset ba-community --model gcn3 --out gcn3.safetensors"],
+    explain: [
+        "zorro explain --checkpoint gcn3.safetensors --nodes 616,1209 --out some.jsonl",
+        "zorro explain --dataset cora --model gcn --checkpoint paper --nodes random:5",
+    ],
+    fidelity: [
+        "zorro fidelity --checkpoint gcn3.safetensors --node 616 \\",
+        "    --keep-nodes 615,616 --keep-features 0,1",
+    ],
+    datasets: ["zorro datasets"],
+}
+
+
+def _as_written(title: str, lines: Iterable[str]) -> str:
+    """Return a paragraph of the help whose lines are not to be joined."""
+    return "\n".join(["\b", title, *(f"  {line}" for line in lines)])
+
+
 app = typer.Typer(
-    help=_HELP,
+    help=f"{_HELP}\n" + _as_written("Start here:", chain.from_iterable(_EXAMPLES.values())),
     epilog=_EPILOG,
     rich_markup_mode=None,
     add_completion=False,
@@ -43,8 +57,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
 )
-for command in (train, explain, fidelity, datasets):
-    app.command()(command)
+for command, examples in _EXAMPLES.items():
+    app.command(epilog=_as_written("Example:", examples))(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 Model = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME|PACKAGE.MODULE:CLASS",
+        metavar="NAME|MODULE:CLASS",
         help="gcn, gat, gin, appnp, gcn3, or your own class or function, called with the numbers "
         "of features and classes. The current folder is searched too.",
         show_default="what --checkpoint's record says",
@@ -57,9 +57,10 @@ Hops = Annotated[
 Threads = Annotated[
     int,
     typer.Option(
+        metavar="N",
         min=1,
-        help="Processor threads for torch. More than one is often slower, on a busy machine "
-        "many times.",
+        help="Processor threads for torch. On small graphs, and on a busy machine, more than one "
+        "is slower.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds already.")]

@@ -47,8 +47,7 @@ def load(
             f"--checkpoint: {model} needs trained weights: make some with `zorro train`, or use "
             f"--checkpoint paper"
         )
-    source = "" if checkpoint is None else f", weights {checkpoint}"
-    return Subject(network.eval(), data, dataset, f"{model} on {dataset}{source}")
+    return Subject(network.eval(), data, dataset, f"{model} on {dataset}, {_source(checkpoint)}")
 
 
 def search_current_folder(model: str) -> None:
@@ -93,3 +92,9 @@ def _weights(checkpoint: str, *, dataset: str, model: str) -> Path:
     if checkpoint == PAPER:
         return checkpoints.paper_checkpoint(dataset, model)
     return Path(checkpoint)
+
+
+def _source(checkpoint: str | None) -> str:
+    if checkpoint is None:
+        return "its own weights"
+    return "the paper's weights" if checkpoint == PAPER else f"weights {checkpoint}"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TextIO
+
 from rich.console import Console, RenderableType
 
-results = Console(highlight=False, soft_wrap=True)
-messages = Console(highlight=False, soft_wrap=True, stderr=True)
-
-_PIPE_WIDTH = 160  # a table in a file or pipe need not fit any window
+_PIPE_WIDTH = 160  # a table in a file or a pipe need not fit any window
 
 
-def show_table(table: RenderableType, console: Console) -> None:
-    """Print `table` as wide as the terminal allows, or unbroken where there is no terminal."""
-    width = console.width if console.is_terminal else _PIPE_WIDTH
-    console.print(table, width=width, soft_wrap=False, crop=False)
+def _width(stream: TextIO) -> int | None:
+    return None if stream.isatty() else _PIPE_WIDTH
+
+
+results = Console(highlight=False, soft_wrap=True, width=_width(sys.stdout))
+messages = Console(highlight=False, soft_wrap=True, width=_width(sys.stderr), stderr=True)
+
+
+def show_fitted(content: RenderableType, console: Console) -> None:
+    """Print `content` within the width of the window, if there is one."""
+    console.print(content, soft_wrap=False, markup=False)

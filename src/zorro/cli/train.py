@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +11,11 @@ import typer
 
 from zorro.cli import options, output_file, terminal
 from zorro.cli.progress import progress
+from zorro.errors import InputError
 
 if TYPE_CHECKING:
+    from torch.nn import Module
+
     from zorro.models import TrainingSettings
 
 _PAPERS = "the paper's for the data set"
@@ -29,7 +33,7 @@ def train(
     model: Annotated[
         str,
         typer.Option(
-            metavar="NAME|PACKAGE.MODULE:CLASS",
+            metavar="NAME|MODULE:CLASS",
             help="gcn, gat, gin, appnp, gcn3, or your own class, called with the numbers of "
             "features and classes. The current folder is searched too.",
         ),
@@ -70,42 +74,64 @@ def train(
     threads: options.Threads = 1,
     force: options.Force = False,
 ) -> None:
-    """Train a model on a data set's training nodes and save it.
-
-    \b
-    Example:
-      zorro train --dataset ba-community --model gcn3 --out gcn3.safetensors
-    """
+    """Train a model on a data set's training nodes and save it."""
     import torch
 
     from zorro import data as datasets
+    from zorro import models
     from zorro.cli.subject import search_current_folder
-    from zorro.models import checkpoint
-    from zorro.models import train as fit
 
-    record_file = checkpoint.record_path(out)
-    for file in (out, record_file):
-        output_file.check(file, force=force)
+    _check_output(out, force=force)
     torch.set_num_threads(threads)
     search_current_folder(model)
     data = datasets.load(dataset, seed=data_seed)
-    settings = _settings(dataset, seed, epochs, learning_rate, weight_decay)
+    settings = _settings(
+        dataset, seed=seed, epochs=epochs, learning_rate=learning_rate, weight_decay=weight_decay
+    )
+    trained = _with_progress(
+        settings.epochs, lambda report: models.train(model, data, settings, on_epoch=report)
+    )
+    record = models.checkpoint.describe(trained, model, data, dataset=dataset, settings=settings)
+    models.checkpoint.save(out, trained, {**record, "data_seed": data_seed})
+    shares = [f"{part} {share:.3f}" for part, share in record["accuracy"].items()]
+    terminal.results.print(f"accuracy  {', '.join(shares)}")
+    terminal.results.print(f"saved     {out}, {_record_file(out).name}", markup=False)
+
+
+def _check_output(out: Path, *, force: bool) -> None:
+    from zorro.models.checkpoint import SUFFIX
+
+    if out.suffix != SUFFIX:
+        raise InputError(f"--out: expected a name that ends in {SUFFIX}, got {out}")
+    for file in (out, _record_file(out)):
+        output_file.check(file, force=force)
+
+
+def _record_file(out: Path) -> Path:
+    return out.with_suffix(".json")
+
+
+def _settings(dataset: str, *, seed: int, **given: Any) -> TrainingSettings:
+    """Return the paper's settings for the data set, with those replaced that were given."""
+    from zorro.models import TrainingSettings, paper_settings
+
+    is_file = dataset.endswith(".npz")
+    usual = TrainingSettings(seed=seed) if is_file else paper_settings(dataset, seed=seed)
+    return replace(usual, **{name: value for name, value in given.items() if value is not None})
+
+
+def _with_progress(epochs: int, run: Callable[[Callable[[int, float], None]], Module]) -> Module:
     done = 0
-    try:
-        with progress("epoch", settings.epochs) as report:
+    with progress("epoch", epochs) as show:
 
-            def on_epoch(epoch: int, loss: float) -> None:
-                nonlocal done
-                done = epoch
-                report(epoch, f"loss {loss:.4f}")
+        def report(epoch: int, loss: float) -> None:
+            nonlocal done
+            done = epoch
+            show(epoch, f"loss {loss:.4f}")
 
-            trained = fit(model, data, settings, on_epoch=on_epoch)
-    except KeyboardInterrupt:
-        terminal.messages.print(
-            f"zorro: interrupted after {done} of {settings.epochs} epochs; nothing was saved"
-        )
-        raise typer.Exit(130) from None
-    record = checkpoint.describe(trained, model, data, dataset=dataset, settings=settings)
-    checkpoint.save(out, trained, {**record, "data_seed": data_seed})
-    for part, share in record["accuracy"].items():
-        ...
+        try:
+            return run(report)
+        except KeyboardInterrupt:
+            interrupted = f"zorro: interrupted after {done} of {epochs} epochs: nothing was saved"
+    terminal.messages.print(interrupted)
+    raise typer.Exit(130)

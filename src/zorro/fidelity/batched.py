@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from zorro.computational_graph import ComputationalGraph, same_output
+from zorro.fidelity.evaluator import Evaluator
 from zorro.noise import Draws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
@@ -21,13 +22,11 @@ DEFAULT_MEMORY = 1 << 30  # bytes
 _CPU_BATCH = 1 << 26
 
 
-class BatchedEvaluator:
-    """Tells for which noise samples a selection keeps the prediction.
+class BatchedEvaluator(Evaluator):
+    """Evaluates any model by running it.
 
-    Sample s of selection S is the input Y_s = X ⊙ M(S) + Z_s ⊙ (1 − M(S)); it is a hit if the
-    model predicts the same class on it as on X. Inputs run as one graph of disjoint copies, as
-    many at a time as fit `memory`. A candidate that leaves a sample's input as it was leaves its
-    output as it was, and is not run.
+    Inputs run as one graph of disjoint copies, as many at a time as fit `memory`. A candidate
+    that leaves a sample's input as it was leaves its output as it was, and is not run.
 
     A model whose copies are not independent of one another (it normalises over all nodes, say)
     is noticed on the first batch and run one copy at a time.
@@ -51,12 +50,11 @@ class BatchedEvaluator:
     ) -> None:
         self.graph = graph
         self.samples = draws.shape[0]
-        self.evaluations = 0  # graphs run through the model so far
+        self.evaluations = 0
         self._predictor = predictor
         self._draws = draws
         self._x = graph.candidate_x  # (n, d)
         self._context = graph.x[graph.candidates.numel() :]  # (c, d)
-        self._class = graph.predicted_class
         # Inputs are copied about twice on their way, messages take some hundred bytes an edge.
         bytes_per_copy = 3 * graph.x.numel() * graph.x.element_size() + 512 * (
             graph.edge_index.size(1) + graph.x.size(0)
@@ -70,22 +68,12 @@ class BatchedEvaluator:
         self._edges_of_copies: dict[int, Tensor] = {}
         self._kept_noise: Tensor | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of candidate nodes and of features."""
-        return self._x.size(0), self._x.size(1)
+    def scores(self, selection: Selection) -> Tensor:
+        """Return the query's class scores (S, C) under a selection."""
+        return torch.cat([self.run(inputs) for inputs in self._inputs(selection)])
 
-    @property
-    def device(self) -> torch.device:
-        """Where the evaluation runs."""
-        return self._x.device
-
-    def hits(self, selection: Selection) -> Tensor:
-        """Return for each sample whether `selection` keeps the prediction, (S,) bool."""
-        return torch.cat([self._run(inputs) for inputs in self._inputs(selection)])
-
-    def hits_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the hits (r, S) of `selection` with one of `rows` (r,) added."""
+    def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
         columns = selection.features.nonzero().flatten()  # (f,)
         kept = self._x[rows][:, columns]  # (r, f)
         blocks = []
@@ -97,8 +85,8 @@ class BatchedEvaluator:
             blocks.append(self._run_pairs(inputs, changed, pair, at, kept))
         return torch.cat(blocks, dim=1)
 
-    def hits_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the hits (k, S) of `selection` with one of `columns` (k,) added."""
+    def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
         rows = selection.nodes.nonzero().flatten()  # (v,)
         kept = self._x[rows][:, columns].t()  # (k, v)
         blocks = []
@@ -110,15 +98,26 @@ class BatchedEvaluator:
             blocks.append(self._run_pairs(inputs, changed, pair, at, kept))
         return torch.cat(blocks, dim=1)
 
+    def run(self, inputs: Tensor) -> Tensor:
+        """Return the query's scores (b, C) on perturbed inputs (b, n, d)."""
+        copies = self._copies if self._copies_are_independent else 1
+        self.evaluations += inputs.size(0)
+        return torch.cat(
+            [
+                self._run_copies(inputs[start : start + copies])
+                for start in range(0, inputs.size(0), copies)
+            ]
+        )
+
     def _inputs(self, selection: Selection) -> Iterator[Tensor]:
-        """Yield the perturbed inputs (s, n, d) of `selection`, a few samples at a time."""
+        """Yield the perturbed inputs (s, n, d) of a selection, a few samples at a time."""
         mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
         for start in range(0, self.samples, self._samples_at_once):
             stop = min(start + self._samples_at_once, self.samples)
             yield torch.where(mask, self._x, self._noise_of(start, stop))
 
     def _noise_of(self, start: int, stop: int) -> Tensor:
-        """Return the noise (s, n, d) of some samples, drawn once if all of it fits."""
+        """Return the noise (s, n, d) of some samples, made once if all of it fits."""
         if self._kept_noise is not None:
             return self._kept_noise[start:stop]
         noise = self._draws.matrices(torch.arange(start, stop, device=self.device))
@@ -134,7 +133,7 @@ class BatchedEvaluator:
         at: tuple[Tensor, Tensor],
         kept: Tensor,
     ) -> Tensor:
-        """Run the (candidate, sample) pairs whose input changes; the others keep the base's hit.
+        """Run the (candidate, sample) pairs whose input changes; the others keep the base's scores.
 
         Args:
             inputs: (s, n, d) of the selection without any candidate.
@@ -143,8 +142,8 @@ class BatchedEvaluator:
             at: rows and columns, broadcastable to (p, m), that a pair sets to the true values.
             kept: (k, m), those values.
         """
-        hits = self._run(inputs).expand(changed.shape).clone()  # (k, s)
-        ran = []
+        base = self.run(inputs)  # (s, C)
+        scores = base.expand(changed.size(0), -1, -1).clone()  # (k, s, C)
         for start in range(0, pair.size(0), self._copies):
             chunk = slice(start, start + self._copies)
             candidate, sample = pair[chunk].t()
@@ -152,23 +151,11 @@ class BatchedEvaluator:
             row, column = (index[chunk] if index.dim() == 2 else index for index in at)
             each = torch.arange(x.size(0), device=x.device).unsqueeze(1)
             x[each, row, column] = kept[candidate]
-            ran.append(self._run(x))
-        if ran:
-            hits[changed] = torch.cat(ran)
-        return hits
+            scores[candidate, sample] = self.run(x)
+        return scores
 
-    def _run(self, inputs: Tensor) -> Tensor:
-        """Return the hits (b,) of inputs (b, n, d)."""
-        copies = self._copies if self._copies_are_independent else 1
-        classes = [
-            self._scores(inputs[start : start + copies]).argmax(-1)
-            for start in range(0, inputs.size(0), copies)
-        ]
-        self.evaluations += inputs.size(0)
-        return torch.cat(classes) == self._class
-
-    def _scores(self, inputs: Tensor) -> Tensor:
-        """Return the scores (b, C) at the query of inputs (b, n, d), run as one graph."""
+    def _run_copies(self, inputs: Tensor) -> Tensor:
+        """Return the scores (b, C) of inputs (b, n, d), run as one graph."""
         count = inputs.size(0)
         context = self._context.expand(count, -1, -1)
         x = torch.cat([inputs, context], dim=1) if context.numel() else inputs  # (b, n + c, d)
@@ -192,8 +179,8 @@ class BatchedEvaluator:
             return True
         true = self._x.unsqueeze(0)
         noisy = self._draws.matrices(torch.zeros(1, dtype=torch.long, device=self.device))
-        together = self._scores(torch.cat([noisy, true]))
-        alone = torch.cat([self._scores(noisy), self._scores(true)])
+        together = self._run_copies(torch.cat([noisy, true]))
+        alone = torch.cat([self._run_copies(noisy), self._run_copies(true)])
         independent = all(map(same_output, together, alone))
         if not independent:
             logger.warning(

@@ -41,7 +41,7 @@ class ColumnMarginals:
             column, row = x.t().nonzero(as_tuple=True)  # by column
             values = x[row, column]
         else:
-            by_column = x.to_sparse_coo().t().coalesce()
+            by_column = x.to_sparse(layout=torch.sparse_coo).t().coalesce()
             column, values = by_column.indices()[0], by_column.values()
             column, values = column[values != 0], values[values != 0]
         self.num_features = x.size(1)

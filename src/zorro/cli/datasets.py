@@ -1,0 +1,35 @@
+"""`zorro datasets`: list the data sets and models that have a name."""
+
+from __future__ import annotations
+
+import typer
+
+DATASETS = {
+    "amazon-computers": "purchases: 13,752 nodes, 767 features, 10 classes",
+    "ba-community": "generated, with houses: 1,400 nodes, 10 features, 8 classes",
+    "ba-community-paper": "the paper's own ba-community graph (needs ZORRO_PAPER)",
+    "citeseer": "citations: 3,327 nodes, 3,703 features, 6 classes",
+    "cora": "citations: 2,708 nodes, 1,433 features, 7 classes",
+    "pubmed": "citations: 19,717 nodes, 500 features, 3 classes",
+}
+MODELS = {
+    "appnp": "perceptron, then two steps of personalised PageRank",
+    "gat": "two graph attention layers",
+    "gcn": "two graph convolutions",
+    "gcn3": "three graph convolutions, for ba-community",
+    "gin": "two graph isomorphism layers",
+}
+
+
+_WIDTH = max(map(len, [*DATASETS, *MODELS]))
+
+
+def datasets() -> None:
+    """List the data sets and models that have a name."""
+    typer.echo("Data sets:")
+    for name, line in DATASETS.items():
+        typer.echo(f"  {name:<{_WIDTH}}  {line}")
+    typer.echo("Models:")
+    for name, line in MODELS.items():
+        typer.echo(f"  {name:<{_WIDTH}}  {line}")
+    typer.echo("Your own: --dataset FILE.npz with x and edge_index, --model MODULE:CLASS.")

@@ -1,0 +1,119 @@
+"""Explanations as people read them: a row each, and for a few what was selected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from zorro.cli.terminal import show_fitted
+
+if TYPE_CHECKING:
+    from zorro.explanation import Explanation
+    from zorro.fidelity import FidelityEstimate
+
+_MOST_SHOWN_IN_FULL = 10
+_MOST_MEMBERS = 20
+
+
+def show(
+    explanations: Sequence[Explanation],
+    truth: Sequence[int] | None,
+    *,
+    description: str,
+    console: Console,
+) -> None:
+    """Print `explanations` with the true classes `truth` (by node), if they are known."""
+    if not explanations:
+        return
+    parts: list[RenderableType] = [
+        _heading(description, explanations[0]),
+        _overview(explanations, truth),
+    ]
+    if len(explanations) <= _MOST_SHOWN_IN_FULL:
+        parts.append(_selected(explanations))
+    parts.append(_summary(explanations, truth))
+    for part in parts:
+        console.print()
+        show_fitted(part, console)
+
+
+def _heading(description: str, first: Explanation) -> str:
+    p = first.parameters
+    return (
+        f"{description}\n"
+        f"{p.search} search (k = {p.k or 'all'}) for a fidelity above τ = {p.tau:g} on {p.samples} "
+        f"samples of {p.noise} noise, seed {p.seed}; fidelity measured on {p.fresh_samples} fresh "
+        f"samples"
+    )
+
+
+def _overview(explanations: Sequence[Explanation], truth: Sequence[int] | None) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
+    confidence = explanations[0].fidelity.confidence
+    for header in ("node", "predicted", "truth", "nodes × features"):
+        table.add_column(header, justify="right", no_wrap=header != "nodes × features")
+    table.add_column(f"fidelity [{confidence:.0%}]", no_wrap=True)
+    table.add_column("search")
+    table.add_column("seconds", justify="right", no_wrap=True)
+    for e in explanations:
+        table.add_row(
+            str(e.node),
+            str(e.predicted_class),
+            _truth(e, truth),
+            f"{len(e.nodes)} × {len(e.features)}",
+            _interval(e.fidelity),
+            e.status,
+            f"{e.seconds:.1f}",
+        )
+    return table
+
+
+def _truth(explanation: Explanation, truth: Sequence[int] | None) -> Text:
+    if truth is None:
+        return Text("unknown", style="dim")
+    label = truth[explanation.node]
+    if label == explanation.predicted_class:
+        return Text(f"{label} ✓", style="green")
+    return Text(f"{label} ✗", style="red")
+
+
+def _interval(estimate: FidelityEstimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
+
+
+def _selected(explanations: Sequence[Explanation]) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
+    table.add_column("node", justify="right", no_wrap=True)
+    table.add_column("rests on nodes")
+    table.add_column("with features")
+    for e in explanations:
+        table.add_row(str(e.node), _listed(e.nodes), _listed(e.features))
+    return table
+
+
+def _listed(members: Sequence[int]) -> str:
+    text = ", ".join(map(str, members[:_MOST_MEMBERS])) or "none"
+    left = len(members) - _MOST_MEMBERS
+    return f"{text} and {left} more" if left > 0 else text
+
+
+def _summary(explanations: Sequence[Explanation], truth: Sequence[int] | None) -> str:
+    count = len(explanations)
+    lines = []
+    if truth is not None:
+        right = sum(truth[e.node] == e.predicted_class for e in explanations)
+        lines.append(f"{right} of {count} predictions are right.")
+    if count > _MOST_SHOWN_IN_FULL:
+        nodes = median(len(e.nodes) for e in explanations)
+        features = median(len(e.features) for e in explanations)
+        lines.append(f"The median size is {nodes:g} nodes × {features:g} features.")
+    below = [e.node for e in explanations if e.fidelity.value <= e.parameters.tau]
+    share = f"{count - len(below)} of {count} sets exceed τ on fresh samples"
+    lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
+    return "\n".join(lines)

@@ -1,0 +1,89 @@
+"""Which evaluator serves a query: the traced one where it can, the any-model one elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from typing import Literal
+
+from torch import fx
+
+from zorro.computational_graph import ComputationalGraph
+from zorro.errors import ModelError
+from zorro.extras import Extras
+from zorro.fidelity.batched import BatchedEvaluator
+from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.traced import Program, TracedEvaluator, Unserved, trace
+from zorro.fidelity.traced.evaluator import check
+from zorro.noise import Draws
+from zorro.predictor import Predictor
+
+logger = logging.getLogger(__name__)
+
+EvaluatorName = Literal["auto", "traced", "any-model"]
+EVALUATORS: tuple[EvaluatorName, ...] = ("auto", "traced", "any-model")
+
+
+class EvaluatorChoice:
+    """Makes evaluators for one model.
+
+    The model is traced once. For each query the traced evaluator is compared with the model
+    before it is used; where it cannot be used the any-model evaluator is, and the reason is
+    logged.
+
+    Args:
+        predictor: the model.
+        extras: its further arguments.
+        wanted: `"auto"`; `"any-model"` never traces; `"traced"` raises where it cannot.
+        memory: bytes that an evaluation may take.
+    """
+
+    def __init__(
+        self, predictor: Predictor, extras: Extras, *, wanted: EvaluatorName, memory: int
+    ) -> None:
+        self._predictor = predictor
+        self._extras = extras
+        self._wanted = wanted
+        self._memory = memory
+        self._traced: fx.Graph | None = None
+        self._reason = "" if wanted != "any-model" else "it was asked for"
+        self._checked: tuple[ComputationalGraph, Program | None] | None = None
+
+    def evaluator(self, graph: ComputationalGraph, draws: Draws) -> Evaluator:
+        """Return an evaluator of a query on some draws of noise."""
+        batched = BatchedEvaluator(self._predictor, graph, draws, memory=self._memory)
+        program = self._program(graph, draws)
+        if program is None:
+            return batched
+        return TracedEvaluator(self._predictor, program, graph, draws, batched, memory=self._memory)
+
+    def _program(self, graph: ComputationalGraph, draws: Draws) -> Program | None:
+        """Return the model's program for a query, compared with the model once."""
+        if self._checked is not None and self._checked[0] is graph:
+            return self._checked[1]
+        program = None
+        if not self._reason:
+            try:
+                if self._traced is None:
+                    self._traced = self._trace()
+                program = Program(self._predictor.model, self._traced, graph)
+                check(self._predictor, program, graph, draws, memory=self._memory)
+            except Unserved as reason:
+                program = None
+                self._refuse_or_log(graph, reason)
+        self._checked = (graph, program)
+        return program
+
+    def _trace(self) -> fx.Graph:
+        try:
+            return trace(self._predictor.model, self._extras.copies(1))
+        except Unserved as reason:
+            self._reason = str(reason)  # the model's, not the query's: do not try again
+            raise
+
+    def _refuse_or_log(self, graph: ComputationalGraph, reason: Unserved) -> None:
+        if self._wanted == "traced":
+            raise ModelError(
+                f"evaluator: the model cannot be traced for node {graph.query}: {reason}; "
+                "use evaluator='auto'"
+            )
+        logger.info("node %d: evaluated by running the model, since %s", graph.query, reason)

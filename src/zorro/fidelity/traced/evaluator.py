@@ -1,0 +1,327 @@
+"""Perturbed evaluation of a traced model: only what a candidate changes is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, fx
+
+from zorro.computational_graph import ComputationalGraph, same_output
+from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
+from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.traced.layers import Unserved
+from zorro.fidelity.traced.plan import Mixing, Plan
+from zorro.fidelity.traced.program import Program
+from zorro.noise import Draws
+from zorro.noise.draws import DenseDraws
+from zorro.predictor import Predictor, undisturbed
+from zorro.selection import Selection
+
+# Where the two best scores are closer than this, rounding could decide: the model itself is asked.
+_CLOSE = 1e-4
+_CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
+_NOISE_NUMBERS = 1 << 23
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A place where the model first touches the features: state Σ_k A_k Y W_k + const."""
+
+    mixings: tuple[Mixing, ...]  # A_k, (q, n) over candidates
+    weights: tuple[Tensor, ...]  # W_k, (d, h)
+    parts: tuple[slice, ...]  # where W_k stands among the columns of all weights
+    constant: Tensor  # (q, h): bias and context
+
+
+class TracedEvaluator(Evaluator):
+    """Evaluates a traced model by updating the states of its first linear maps.
+
+    A model's first step on the features is linear: a state Σ_k A_k Y W_k + b. Adding feature f
+    adds the rank-one matrices (A_k δ) ⊗ W_k[f], δ the change of column f; adding node v adds
+    A_k[:, v] ⊗ (δ W_k), δ the change of row v. What follows runs for all (candidate, sample)
+    pairs whose input changes, on the rows that the query's output needs.
+
+    Outputs are the model's up to rounding. Where rounding could decide between two classes, the
+    model itself is run on that input, so that hits are the any-model evaluator's.
+
+    Args:
+        predictor: the model.
+        program: the traced model, cut down for this query.
+        graph: the query's computational graph.
+        draws: the noise of this query.
+        batched: the any-model evaluator on the same noise.
+        memory: bytes that an evaluation may take, roughly.
+    """
+
+    name = "traced"
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        program: Program,
+        graph: ComputationalGraph,
+        draws: Draws,
+        batched: BatchedEvaluator,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> None:
+        self.graph = graph
+        self.samples = draws.shape[0]
+        self._runs = 0
+        self._predictor = predictor
+        self._program = program
+        self._draws = draws
+        self._batched = batched
+        self._x = graph.candidate_x
+        self._entries, self._weight = _entries_of(program, graph)
+        self._noise_product = draws.times(self._weight)  # (n, S, H)
+        self._true_product = self._x @ self._weight  # (n, H)
+        self._noise_states = {
+            node: entry.constant.unsqueeze(1) + self._mixed(entry, self._noise_product)
+            for node, entry in self._entries.items()
+        }  # each (q, S, h)
+        width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
+        numbers = memory // 32 if graph.x.is_cuda else min(memory // 32, _CPU_NUMBERS)
+        self._pairs_at_once = max(1, numbers // max(1, width))
+
+    @property
+    def evaluations(self) -> int:  # type: ignore[override]
+        """Perturbed inputs evaluated so far."""
+        return self._runs + self._batched.evaluations
+
+    @evaluations.setter
+    def evaluations(self, value: int) -> None:
+        self._runs = value
+        self._batched.evaluations = 0
+
+    def scores(self, selection: Selection) -> Tensor:
+        """Return the query's class scores (S, C) under a selection."""
+        states = self._states(selection)
+        every = torch.arange(self.samples, device=self.device)
+        return torch.cat(
+            [
+                self._settled(
+                    self._run({node: state[:, part] for node, state in states.items()}),
+                    selection,
+                    part,
+                )
+                for part in _chunks(every, self._pairs_at_once)
+            ]
+        )
+
+    def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
+        rows = selection.nodes.nonzero().flatten()  # (v,)
+        states = self._states(selection)
+        base = self.scores(selection)
+        scores = base.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
+        mixings = {
+            node: [mixing.restricted(rows) for mixing in entry.mixings]
+            for node, entry in self._entries.items()
+        }
+        at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
+        for first, some in enumerate(_chunks(columns, at_once)):
+            change = self._change(rows, some)  # (v, S, k)
+            pairs = (change != 0).any(0).t().nonzero()  # (p, 2): candidate, sample
+            for pair in _chunks(pairs, self._pairs_at_once):
+                candidate, sample = pair.t()
+                delta = change[:, sample, candidate]  # (v, p)
+                changed = {}
+                for node, entry in self._entries.items():
+                    state = states[node][:, sample]  # (q, p, h)
+                    for mixing, weight in zip(mixings[node], entry.weights, strict=True):
+                        mixed = mixing.times(delta).unsqueeze(-1)  # (q, p, 1)
+                        state = torch.addcmul(state, mixed, weight[some[candidate]])
+                    changed[node] = state
+                settled = self._settled(
+                    self._run(changed), selection, sample, columns=some[candidate]
+                )
+                scores[candidate + first * at_once, sample] = settled
+        return scores
+
+    def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
+        states = self._states(selection)
+        base = self.scores(selection)
+        scores = base.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
+        product = self._change_product(rows, selection.features)  # (r, S, H)
+        pairs = (product != 0).any(-1).nonzero()  # (p, 2): candidate, sample
+        columns = {
+            node: [mixing.columns(rows) for mixing in entry.mixings]
+            for node, entry in self._entries.items()
+        }  # each (q, r)
+        for pair in _chunks(pairs, self._pairs_at_once):
+            candidate, sample = pair.t()
+            delta = product[candidate, sample]  # (p, H)
+            changed = {}
+            for node, entry in self._entries.items():
+                state = states[node][:, sample]  # (q, p, h)
+                for column, part in zip(columns[node], entry.parts, strict=True):
+                    state = torch.addcmul(state, column[:, candidate].unsqueeze(-1), delta[:, part])
+                changed[node] = state
+            scores[candidate, sample] = self._settled(
+                self._run(changed), selection, sample, rows=rows[candidate]
+            )
+        return scores
+
+    def _states(self, selection: Selection) -> dict[fx.Node, Tensor]:
+        """Return each entry's states (q, S, h) under a selection."""
+        if not selection.nodes.any() or not selection.features.any():
+            return self._noise_states
+        rows = selection.nodes.nonzero().flatten()
+        product = self._change_product(rows, selection.features)  # (v, S, H)
+        return {
+            node: state + self._mixed(self._entries[node], product, rows)
+            for node, state in self._noise_states.items()
+        }
+
+    def _change_product(self, rows: Tensor, features: Tensor) -> Tensor:
+        """Return ((X − Z) W)[rows] over some features, (v, S, H)."""
+        total = features.numel()
+        few = int(features.sum()) <= total // 2
+        columns = (features if few else ~features).nonzero().flatten()
+        product = self._noise_product.new_zeros(rows.numel(), self.samples, self._weight.size(1))
+        at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
+        for some in _chunks(columns, at_once):
+            product += self._change(rows, some) @ self._weight[some]
+        if few:
+            return product
+        every = self._true_product[rows].unsqueeze(1) - self._noise_product[rows]
+        return every - product
+
+    def _change(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """Return (X − Z) at some rows and columns, (v, S, k)."""
+        return self._x[rows][:, columns].unsqueeze(1) - self._draws.columns(columns)[rows]
+
+    def _mixed(self, entry: _Entry, product: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return Σ_k A_k P_k for products P (v, S, H) at some rows, as (q, S, h)."""
+        mixings = [m if rows is None else m.restricted(rows) for m in entry.mixings]
+        first, *others = (
+            mixing.times(product[:, :, part])
+            for mixing, part in zip(mixings, entry.parts, strict=True)
+        )
+        return sum(others, start=first)
+
+    def _run(self, states: dict[fx.Node, Tensor]) -> Tensor:
+        self._runs += next(iter(states.values())).size(1)
+        with undisturbed(self._predictor.model), torch.no_grad():
+            return self._predictor.as_columns(self._program.run(states))
+
+    def _settled(
+        self,
+        scores: Tensor,
+        selection: Selection,
+        samples: Tensor,
+        *,
+        rows: Tensor | None = None,
+        columns: Tensor | None = None,
+    ) -> Tensor:
+        """Replace scores (p, C) that are too close to call by the model's own."""
+        best = scores.topk(2, dim=-1).values
+        margin = best[:, 0] - best[:, 1]
+        unsure = (~(margin > _CLOSE * (1 + best[:, 0].abs()))).nonzero().flatten()
+        if unsure.numel() == 0:
+            return scores
+        at_once = max(1, _NOISE_NUMBERS // max(1, self._x.numel()))
+        for some in _chunks(unsure, at_once):
+            mask = (selection.nodes.unsqueeze(1) & selection.features).expand(some.numel(), -1, -1)
+            mask = mask.clone()  # (u, n, d)
+            each = torch.arange(some.numel(), device=self.device)
+            if rows is not None:
+                mask[each, rows[some]] = selection.features
+            if columns is not None:
+                mask[each, :, columns[some]] = selection.nodes
+            which, where = samples[some].unique(return_inverse=True)
+            noise = self._draws.matrices(which)[where]  # (u, n, d)
+            scores[some] = self._batched.run(torch.where(mask, self._x, noise))
+        return scores
+
+
+def check(
+    predictor: Predictor,
+    program: Program,
+    graph: ComputationalGraph,
+    draws: Draws,
+    *,
+    memory: int,
+) -> None:
+    """Raise `Unserved` unless a program gives the model's scores on this query.
+
+    Both are run on a few samples with nothing selected, with half of everything selected, and
+    with a node and a feature added to it.
+    """
+    few = DenseDraws(draws.matrices(torch.arange(min(3, draws.shape[0]), device=graph.x.device)))
+    asked = BatchedEvaluator(predictor, graph, few, memory=memory)
+    try:
+        traced = TracedEvaluator(predictor, program, graph, few, asked, memory=memory)
+        _compare(traced, asked)
+    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
+
+
+def _compare(traced: TracedEvaluator, asked: BatchedEvaluator) -> None:
+    nothing = Selection.empty(*asked.shape, device=asked.device)
+    generator = torch.Generator().manual_seed(0)
+    half = Selection(
+        torch.rand(asked.shape[0], generator=generator).to(asked.device) < 0.5,
+        torch.rand(asked.shape[1], generator=generator).to(asked.device) < 0.5,
+    )
+    row = (~half.nodes).nonzero().flatten()[:1]
+    column = (~half.features).nonzero().flatten()[:1]
+    pairs = [
+        (traced.scores(nothing), asked.scores(nothing)),
+        (traced.scores(half), asked.scores(half)),
+        (traced.scores_adding_nodes(half, row), asked.scores_adding_nodes(half, row)),
+        (traced.scores_adding_features(half, column), asked.scores_adding_features(half, column)),
+    ]
+    for ours, theirs in pairs:
+        for one, other in zip(ours.flatten(0, -2), theirs.flatten(0, -2), strict=True):
+            if not same_output(one, other):
+                raise Unserved(
+                    f"its traced scores {[round(float(v), 4) for v in one]} are not the model's "
+                    f"{[round(float(v), 4) for v in other]}"
+                )
+
+
+def _entries_of(
+    program: Program, graph: ComputationalGraph
+) -> tuple[dict[fx.Node, _Entry], Tensor]:
+    """Return the program's entries over all candidates, and all their weights side by side."""
+    entries: dict[fx.Node, _Entry] = {}
+    weights: list[Tensor] = []
+    start = 0
+    for node, plan in program.entries.items():
+        identity = torch.eye(graph.x.size(1), device=graph.x.device, dtype=graph.x.dtype)
+        own = tuple(identity if weight is None else weight for weight in plan.weights)
+        parts = []
+        for weight in own:
+            parts.append(slice(start, start + weight.size(1)))
+            start += weight.size(1)
+        weights.extend(own)
+        entries[node] = _Entry(
+            mixings=tuple(
+                mixing.spread(plan.needs, graph.candidates.numel()) for mixing in plan.mixings
+            ),
+            weights=own,
+            parts=tuple(parts),
+            constant=_constant(plan, own, graph),
+        )
+    if not entries:
+        raise Unserved("its output does not depend on the features")
+    return entries, torch.cat(weights, dim=1)
+
+
+def _constant(plan: Plan, weights: tuple[Tensor, ...], graph: ComputationalGraph) -> Tensor:
+    """Return what the context's features and the bias add to a state, (q, h)."""
+    context = graph.x[plan.needs]  # (m, d)
+    context = context * (plan.needs >= graph.candidates.numel()).unsqueeze(1)
+    first, *others = (
+        mixing.times(context @ weight) for mixing, weight in zip(plan.mixings, weights, strict=True)
+    )
+    total = sum(others, start=first)
+    return total if plan.bias is None else total + plan.bias
+
+
+def _chunks(values: Tensor, size: int) -> list[Tensor]:
+    return [values[start : start + size] for start in range(0, values.size(0), size)]

@@ -1,0 +1,262 @@
+"""A traced model, cut down to the rows that one query's output needs."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch_geometric.nn as gnn
+from torch import Tensor, fx, nn
+from torch.nn import functional
+from torch_geometric.nn import MessagePassing
+
+from zorro.computational_graph import ComputationalGraph
+from zorro.fidelity.traced.layers import Unserved, linear, plan_of
+from zorro.fidelity.traced.plan import Plan, Rows
+from zorro.predictor import undisturbed
+
+_LINEAR = (nn.Linear, gnn.Linear)
+_UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
+_UNCHANGED_FUNCTIONS = (functional.dropout, torch.dropout)
+
+
+class _LayerTracer(fx.Tracer):
+    """Traces through a user's modules down to layers."""
+
+    def is_leaf_module(self, module: nn.Module, module_qualified_name: str) -> bool:
+        if isinstance(module, MessagePassing):
+            return True
+        if isinstance(module, nn.Sequential | nn.ModuleList | nn.ModuleDict):
+            return False
+        home = type(module).__module__
+        return home.startswith(("torch.nn.", "torch_geometric.nn.dense", "torch_geometric.nn.norm"))
+
+
+def trace(model: nn.Module, arguments: Mapping[str, Any]) -> fx.Graph:
+    """Trace `model(x, edge_index, **arguments)` down to its layers.
+
+    Arguments that the model takes and does not get are fixed to their defaults.
+    """
+    names = list(inspect.signature(model.forward).parameters.values())
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in names):
+        raise Unserved("its forward method takes *args or **kwargs")
+    fixed = {
+        p.name: arguments.get(p.name, p.default)
+        for p in names[2:]
+        if not isinstance(arguments.get(p.name), Tensor)
+    }
+    try:
+        with undisturbed(model):
+            return _LayerTracer().trace(model, concrete_args=fixed)
+    except Exception as error:
+        raise Unserved(f"torch.fx cannot trace it: {type(error).__name__}: {error}") from error
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Rows of a node-level value for a batch, (r, B, …)."""
+
+    tensor: Tensor
+
+
+class Program:
+    """The part of a traced model that decides one query's output.
+
+    Every value is computed only at the rows that the output depends on through the layers after
+    it. Where the model first touches the features it is linear: these places are the program's
+    `entries`, whose states the evaluator supplies; `run` does the rest.
+
+    Args:
+        model: the traced model.
+        traced: its graph.
+        graph: the query's computational graph.
+    """
+
+    def __init__(self, model: nn.Module, traced: fx.Graph, graph: ComputationalGraph) -> None:
+        self._model = model
+        self._graph = graph
+        self._modules = dict(model.named_modules())
+        self._nodes = list(traced.nodes)
+        self._static: dict[fx.Node, Any] = {}  # what does not depend on the features
+        self._raw: set[fx.Node] = set()  # the features themselves
+        self._plans: dict[fx.Node, Plan] = {}
+        self._needed: dict[fx.Node, Tensor] = {}  # (r,) ascending rows
+        with undisturbed(model), torch.no_grad():
+            self._find_static()
+            self._find_needed()
+        self.entries: dict[fx.Node, Plan] = {
+            node: plan for node, plan in self._plans.items() if self._input_of(node) in self._raw
+        }
+
+    def run(self, states: Mapping[fx.Node, Tensor]) -> Tensor:
+        """Return the scores (B, C) at the query from the entries' states, each (q, B, h)."""
+        values: dict[fx.Node, Any] = dict(self._static)
+        for node in self._nodes:
+            if node in self._static or node in self._raw:
+                continue
+            if node.op == "output":
+                result = values[_only(node)]
+                scores: Tensor = result.tensor[0]
+                return scores.unsqueeze(1) if scores.dim() == 1 else scores
+            if node in states:
+                values[node] = _Values(self._plans[node].finish(states[node]))
+            elif node in self._plans:
+                plan = self._plans[node]
+                given = self._input_of(node)
+                inputs = self._picked(values[given].tensor, given, plan.needs)
+                values[node] = _Values(plan.finish(plan.state(inputs)))
+            else:
+                values[node] = self._row_wise(node, values)
+        raise Unserved("it has no output")
+
+    def _find_static(self) -> None:
+        placeholders = [node for node in self._nodes if node.op == "placeholder"]
+        if len(placeholders) < 2:
+            raise Unserved("it does not take x and edge_index")
+        self._raw.add(placeholders[0])
+        extras = self._graph.extras.copies(1)
+        self._static[placeholders[1]] = self._graph.edge_index
+        for node in placeholders[2:]:
+            self._static[node] = extras.get(str(node.target))
+        for node in self._nodes:
+            if node.op == "get_attr":
+                self._static[node] = operator.attrgetter(str(node.target))(self._model)
+            elif node.op in ("call_function", "call_method", "call_module"):
+                self._mark(node)
+
+    def _mark(self, node: fx.Node) -> None:
+        inputs = node.all_input_nodes
+        if all(given in self._static for given in inputs):
+            args, kwargs = fx.node.map_arg(
+                (node.args, node.kwargs), lambda given: self._static[given]
+            )
+            self._static[node] = self._function_of(node)(*args, **kwargs)
+        elif inputs[0] in self._raw and self._leaves_unchanged(node):
+            self._raw.add(node)
+
+    def _leaves_unchanged(self, node: fx.Node) -> bool:
+        if node.op == "call_module":
+            return isinstance(self._modules[str(node.target)], _UNCHANGED_MODULES)
+        return node.target in _UNCHANGED_FUNCTIONS and not node.kwargs.get("training", False)
+
+    def _find_needed(self) -> None:
+        target = torch.tensor([self._graph.target], device=self._graph.x.device)
+        for node in reversed(self._nodes):
+            if node.op == "output":
+                self._need(_only(node), target)
+            elif node in self._needed and node not in self._raw:
+                self._need_inputs(node)
+
+    def _need_inputs(self, node: fx.Node) -> None:
+        wanted = self._needed[node]
+        module = self._modules.get(str(node.target)) if node.op == "call_module" else None
+        given = node.args[0] if node.args else None
+        is_layer = isinstance(module, MessagePassing)
+        if is_layer or (isinstance(module, _LINEAR) and given in self._raw):
+            rows = Rows(wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype)
+            if not isinstance(given, fx.Node) or given in self._static:
+                raise Unserved(f"{type(module).__name__} is not called with node features first")
+            if is_layer:
+                args, kwargs = fx.node.map_arg(
+                    (node.args[1:], node.kwargs), self._static_or_unserved
+                )
+                plan = plan_of(module, rows, *args, **kwargs)
+            else:
+                plan = linear(module, rows)
+            self._plans[node] = plan
+            self._need(given, plan.needs)
+            return
+        for other in node.all_input_nodes:
+            if other in self._raw:
+                raise Unserved(f"the features go into {node.target} before any linear map")
+            if other not in self._static:
+                self._need(other, wanted)
+
+    def _static_or_unserved(self, node: fx.Node) -> Any:
+        if node not in self._static:
+            raise Unserved(f"{node} depends on the features but is no node-level input")
+        return self._static[node]
+
+    def _need(self, node: fx.Node, rows: Tensor) -> None:
+        if node in self._static:
+            raise Unserved("its output does not depend on the features")
+        if node in self._needed:
+            rows = torch.cat([self._needed[node], rows]).unique(sorted=True)
+        self._needed[node] = rows
+
+    def _input_of(self, node: fx.Node) -> fx.Node:
+        given = node.args[0]
+        assert isinstance(given, fx.Node)
+        return given
+
+    def _picked(self, values: Tensor, node: fx.Node, rows: Tensor) -> Tensor:
+        have = self._needed[node]
+        if have.numel() == rows.numel():
+            return values
+        return values[torch.searchsorted(have, rows)]
+
+    def _row_wise(self, node: fx.Node, values: Mapping[fx.Node, Any]) -> Any:
+        """Run an operation on (r · B, …) as the model runs it on (N, …)."""
+        wanted = self._needed[node]
+        batch = next(
+            leaf.size(1)
+            for given in node.all_input_nodes
+            if isinstance(values[given], _Values)
+            for leaf in _leaves(values[given].tensor)
+        )
+
+        def flat(given: fx.Node) -> Any:
+            value = values[given]
+            if isinstance(value, _Values):
+                return _mapped(
+                    value.tensor,
+                    lambda leaf: self._picked(leaf, given, wanted).flatten(0, 1),
+                )
+            if isinstance(value, Tensor) and self._is_node_level(value):
+                return value[wanted].repeat_interleave(batch, dim=0)
+            return value
+
+        args, kwargs = fx.node.map_arg((node.args, node.kwargs), flat)
+        result = self._function_of(node)(*args, **kwargs)
+        return _Values(_mapped(result, lambda leaf: leaf.unflatten(0, (wanted.numel(), batch))))
+
+    def _is_node_level(self, value: Tensor) -> bool:
+        return value.dim() > 1 and value.size(0) == self._graph.x.size(0)
+
+    def _function_of(self, node: fx.Node) -> Callable[..., Any]:
+        if node.op == "call_module":
+            return self._modules[str(node.target)]
+        if node.op == "call_method":
+            return _method(str(node.target))
+        assert callable(node.target)
+        return node.target
+
+
+def _method(name: str) -> Callable[..., Any]:
+    return lambda subject, *args, **kwargs: getattr(subject, name)(*args, **kwargs)
+
+
+def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """Apply a function to a tensor, or to each tensor of a tuple or list."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, tuple | list):
+        return tuple(_mapped(part, function) for part in value)
+    raise Unserved(f"an operation gives {type(value).__name__}, which is no node-level value")
+
+
+def _leaves(value: Any) -> list[Tensor]:
+    return (
+        [value] if isinstance(value, Tensor) else [leaf for part in value for leaf in _leaves(part)]
+    )
+
+
+def _only(node: fx.Node) -> fx.Node:
+    result = node.args[0]
+    if not isinstance(result, fx.Node):
+        raise Unserved("it returns more than the scores")
+    return result
