@@ -15,6 +15,12 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
+# Train a model on a generated graph, then explain five predictions for nodes of its houses, three of them wrong.
+demo: $(STAMP)
+	$(BIN)/zorro train --dataset ba-community --model gcn3 --out demo-out/gcn3.safetensors --force
+	$(BIN)/zorro explain --checkpoint demo-out/gcn3.safetensors \
+		--nodes 300,304,322,1002,1004 --out demo-out/explanations.jsonl --force
+
 test: $(STAMP)
 	$(BIN)/python -m pytest
 

@@ -38,10 +38,10 @@ class EdgesByReceiver:
 
     def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
         """Ascending ids of `seeds` and of every node at most `hops` messages away from them."""
-        reached = _ascending(seeds)
+        reached = ascending(seeds)
         frontier = reached
         for _ in range(hops):
-            senders = _ascending(self._senders[self.incoming(frontier)])
+            senders = ascending(self._senders[self.incoming(frontier)])
             frontier = senders[~contains(reached, senders)]
             if frontier.numel() == 0:
                 break
@@ -58,7 +58,7 @@ class EdgesByReceiver:
         return edges[contains(nodes, self._senders[edges])].sort().values
 
 
-def _ascending(ids: Tensor) -> Tensor:
+def ascending(ids: Tensor) -> Tensor:
     """Return each of `ids` once, in ascending order."""
     in_order = ids.sort().values
     first = torch.ones_like(in_order, dtype=torch.bool)

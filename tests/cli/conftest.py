@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +16,9 @@ import torch
 
 from zorro.cli import main
 from zorro.cli.notes import NoteHandler
-
-ISOLATED = 39
+from zorro.data import load
+from zorro.models import TrainingSettings, train
+from zorro.models import checkpoint as checkpoints
 
 
 @dataclass(frozen=True)
@@ -28,18 +31,17 @@ class Result:
 Run = Callable[..., Result]
 
 
-def small_graph() -> dict[str, np.ndarray]:
-    """Two groups of twenty nodes told apart by feature 0; the last node has no neighbours."""
+def _graph() -> dict[str, np.ndarray]:
+    """A path of 39 nodes whose second half has larger values of feature 0, and a lone node 39."""
     rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
+    y = (np.arange(40) >= 20).astype(np.int64)
     x = rng.normal(size=(40, 5)).astype(np.float32)
     x[:, 0] += 3 * y
-    rows = np.arange(38)
-    edges = np.stack([rows, rows + 1]) if False else np.stack([rows[:-1], rows[1:]])
-    train_mask = np.arange(40) < 30
+    path = np.stack([np.arange(38), np.arange(1, 39)])
+    train_mask = np.arange(40) % 4 > 0
     return {
         "x": x,
-        "edge_index": np.concatenate([edges, edges[::-1]], axis=1),
+        "edge_index": np.concatenate([path, path[::-1]], axis=1),
         "y": y,
         "train_mask": train_mask,
         "test_mask": ~train_mask,
@@ -48,7 +50,30 @@ def small_graph() -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def graph() -> dict[str, np.ndarray]:
-    return small_graph()
+    return _graph()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Do as the command line does: several threads on a busy machine wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a graph and a GCN trained on it, as `zorro train` leaves it."""
+    folder = tmp_path_factory.mktemp("trained")
+    np.savez(folder / "graph.npz", **_graph())
+    data = load(folder / "graph.npz")
+    settings = TrainingSettings(epochs=40)
+    with _one_thread():
+        model = train("gcn", data, settings)
+    record = checkpoints.describe(model, "gcn", data, dataset="graph.npz", settings=settings)
+    checkpoints.save(folder / "gcn.safetensors", model, record)
+    return folder
 
 
 @pytest.fixture
@@ -56,7 +81,6 @@ def run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Run]:
     """Run `zorro` with the words given, in an empty folder, and put the process back after."""
-    threads = torch.get_num_threads()
     modules = set(sys.modules)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -68,8 +92,8 @@ def run(
         seen = capsys.readouterr()
         return Result(int(ended.value.code or 0), seen.out, seen.err)
 
-    yield run_it
-    torch.set_num_threads(threads)
+    with _one_thread():
+        yield run_it
     for name in set(sys.modules) - modules:
         if name.startswith("my_"):
             del sys.modules[name]
@@ -79,16 +103,12 @@ def run(
 
 
 @pytest.fixture
-def graph_file(tmp_path: Path, graph: dict[str, np.ndarray]) -> Path:
-    path = tmp_path / "graph.npz"
-    np.savez(path, **graph)
-    return path
+def graph_file(trained: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(trained / "graph.npz", tmp_path))
 
 
 @pytest.fixture
-def checkpoint(run: Run, graph_file: Path, tmp_path: Path) -> Path:
-    """A GCN that the command line trained on `graph_file`."""
-    path = tmp_path / "gcn.safetensors"
-    made = run("train", "--dataset", graph_file, "--model", "gcn", "--out", path, "--epochs", 40)
-    assert made.code == 0, made.err
-    return path
+def checkpoint(run: Run, trained: Path, graph_file: Path, tmp_path: Path) -> Path:
+    """The trained model, in the current folder together with its record and its graph."""
+    shutil.copy(trained / "gcn.json", tmp_path)
+    return Path(shutil.copy(trained / "gcn.safetensors", tmp_path))

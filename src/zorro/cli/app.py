@@ -32,8 +32,9 @@ Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wro
 _EXAMPLES: dict[Callable[..., None], list[str]] = {
     train: ["zorro train --dataset ba-community --model gcn3 --out gcn3.safetensors"],
     explain: [
-        "zorro explain --checkpoint gcn3.safetensors --nodes 616,1209 --out some.jsonl",
-        "zorro explain --dataset cora --model gcn --checkpoint paper --nodes random:5",
+        "zorro explain --checkpoint gcn3.safetensors --nodes 616,1209 \\",
+        "    --out explanations.jsonl",
+        "zorro explain --dataset cora --model gcn --checkpoint paper --nodes 2521",
     ],
     fidelity: [
         "zorro fidelity --checkpoint gcn3.safetensors --node 616 \\",

@@ -6,7 +6,7 @@ import typer
 
 DATASETS = {
     "amazon-computers": "purchases: 13,752 nodes, 767 features, 10 classes",
-    "ba-community": "generated, with houses: 1,400 nodes, 10 features, 8 classes",
+    "ba-community": "generated houses: 1,400 nodes, 10 features, 8 classes",
     "ba-community-paper": "the paper's own ba-community graph (needs ZORRO_PAPER)",
     "citeseer": "citations: 3,327 nodes, 3,703 features, 6 classes",
     "cora": "citations: 2,708 nodes, 1,433 features, 7 classes",

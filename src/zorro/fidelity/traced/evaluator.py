@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, fx
 
 from zorro.computational_graph import ComputationalGraph, same_output
+from zorro.edge_index import ascending
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.traced.layers import Unserved
@@ -86,7 +87,7 @@ class TracedEvaluator(Evaluator):
         self._pairs_at_once = max(1, numbers // max(1, width))
 
     @property
-    def evaluations(self) -> int:  # type: ignore[override]
+    def evaluations(self) -> int:
         """Perturbed inputs evaluated so far."""
         return self._runs + self._batched.evaluations
 
@@ -232,8 +233,9 @@ class TracedEvaluator(Evaluator):
                 mask[each, rows[some]] = selection.features
             if columns is not None:
                 mask[each, :, columns[some]] = selection.nodes
-            which, where = samples[some].unique(return_inverse=True)
-            noise = self._draws.matrices(which)[where]  # (u, n, d)
+            which = ascending(samples[some])
+            noise = self._draws.matrices(which)  # each sample once
+            noise = noise[torch.searchsorted(which, samples[some])]  # (u, n, d)
             scores[some] = self._batched.run(torch.where(mask, self._x, noise))
         return scores
 

@@ -50,7 +50,9 @@ def plan_of(layer: nn.Module, rows: Rows, *args: Any, **kwargs: Any) -> Plan:
     try:
         return function(layer, rows, *args, **kwargs)
     except TypeError as error:
-        raise Unserved(f"{type(layer).__name__} is called in a way it does not know: {error}")
+        raise Unserved(
+            f"{type(layer).__name__} is called in a way it does not know: {error}"
+        ) from error
 
 
 def linear(layer: Any, rows: Rows) -> Plan:
@@ -175,7 +177,7 @@ def _gat(
         shift = (by_edge * layer.att_edge).sum(-1)  # (e, H)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
-        x = parts[0].unflatten(-1, (heads, width))  # (m, B, H, C)
+        x = _by_head(parts[0], heads)  # (m, B, H, C)
         sent = (x * layer.att_src).sum(-1)[edges.sender]
         received = (x[edges.own] * layer.att_dst).sum(-1)[edges.receiver]
         logits = sent + received  # (e, B, H)
@@ -211,8 +213,8 @@ def _gatv2(
         by_edge = layer.lin_edge(edge_attr.view(edge_index.size(1), -1)).view(-1, heads, width)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
-        sent = parts[0].unflatten(-1, (heads, width))[edges.sender]  # (e, B, H, C)
-        received = parts[1].unflatten(-1, (heads, width))[edges.own][edges.receiver]
+        sent = _by_head(parts[0], heads)[edges.sender]  # (e, B, H, C)
+        received = _by_head(parts[1], heads)[edges.own][edges.receiver]
         both = sent + received
         if by_edge is not None:
             both = both + by_edge[edges.ids].unsqueeze(1)
@@ -248,7 +250,7 @@ def _transformer(
         projections.append(layer.lin_skip)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
-        query, key, value = (part.unflatten(-1, (heads, width)) for part in parts[:3])
+        query, key, value = (_by_head(part, heads) for part in parts[:3])
         keys, values = key[edges.sender], value[edges.sender]  # (e, B, H, C)
         if by_edge is not None:
             keys = keys + by_edge[edges.ids].unsqueeze(1)
@@ -262,7 +264,7 @@ def _transformer(
         skip = parts[3][edges.own]
         if layer.lin_beta is None:
             return out + skip
-        beta = layer.lin_beta(torch.cat([out, skip, out - skip], dim=-1)).sigmoid()
+        beta: Tensor = layer.lin_beta(torch.cat([out, skip, out - skip], dim=-1)).sigmoid()
         return beta * skip + (1 - beta) * out
 
     return rows.attended(
@@ -351,6 +353,11 @@ def _with_self_loops(
 def _residual(layer: Any) -> list[Tensor]:
     residual = getattr(layer, "res", None)
     return [] if residual is None else [residual.weight.t()]
+
+
+def _by_head(values: Tensor, heads: int) -> Tensor:
+    """View (m, B, H · C) as (m, B, H, C)."""
+    return values.reshape(*values.shape[:-1], heads, -1)
 
 
 def _joined(layer: Any, out: Tensor, parts: list[Tensor], edges: Edges) -> Tensor:

@@ -130,7 +130,7 @@ class Rows:
 
     def identity(self) -> sp.csr_matrix:
         """Return the wanted rows of the identity."""
-        return self.of(sp.eye_array(self.nodes, format="csr"))
+        return self.of(sp.csr_matrix(sp.eye_array(self.nodes)))
 
     def mixed(
         self,

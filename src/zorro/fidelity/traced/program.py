@@ -15,6 +15,7 @@ from torch.nn import functional
 from torch_geometric.nn import MessagePassing
 
 from zorro.computational_graph import ComputationalGraph
+from zorro.edge_index import ascending
 from zorro.fidelity.traced.layers import Unserved, linear, plan_of
 from zorro.fidelity.traced.plan import Plan, Rows
 from zorro.predictor import undisturbed
@@ -156,7 +157,9 @@ class Program:
         module = self._modules.get(str(node.target)) if node.op == "call_module" else None
         given = node.args[0] if node.args else None
         is_layer = isinstance(module, MessagePassing)
-        if is_layer or (isinstance(module, _LINEAR) and given in self._raw):
+        if module is not None and (
+            is_layer or (isinstance(module, _LINEAR) and given in self._raw)
+        ):
             rows = Rows(wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype)
             if not isinstance(given, fx.Node) or given in self._static:
                 raise Unserved(f"{type(module).__name__} is not called with node features first")
@@ -185,7 +188,7 @@ class Program:
         if node in self._static:
             raise Unserved("its output does not depend on the features")
         if node in self._needed:
-            rows = torch.cat([self._needed[node], rows]).unique(sorted=True)
+            rows = ascending(torch.cat([self._needed[node], rows]))
         self._needed[node] = rows
 
     def _input_of(self, node: fx.Node) -> fx.Node:
@@ -222,14 +225,17 @@ class Program:
 
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), flat)
         result = self._function_of(node)(*args, **kwargs)
-        return _Values(_mapped(result, lambda leaf: leaf.unflatten(0, (wanted.numel(), batch))))
+        return _Values(
+            _mapped(result, lambda leaf: leaf.view(wanted.numel(), batch, *leaf.shape[1:]))
+        )
 
     def _is_node_level(self, value: Tensor) -> bool:
         return value.dim() > 1 and value.size(0) == self._graph.x.size(0)
 
     def _function_of(self, node: fx.Node) -> Callable[..., Any]:
         if node.op == "call_module":
-            return self._modules[str(node.target)]
+            module: nn.Module = self._modules[str(node.target)]
+            return module
         if node.op == "call_method":
             return _method(str(node.target))
         assert callable(node.target)

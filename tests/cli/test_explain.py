@@ -1,0 +1,209 @@
+"""`zorro explain` says what the library says, keeps what is finished, and never overwrites."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from zorro import Explanation, Zorro
+from zorro.data import load
+from zorro.models import checkpoint as checkpoints
+
+QUICK = ["--samples", 20, "--fresh-samples", 60]
+LONE_NODE = 39
+
+# The lone node's computational graph is the only one with a single node.
+BREAKING_ON_THE_LONE_NODE = """
+from zorro.models.architectures import GCN
+
+class Net(GCN):
+    def forward(self, x, edge_index):
+        if x.size(0) == 1:
+            raise {error}
+        return super().forward(x, edge_index)
+"""
+
+
+@pytest.fixture
+def breaking(tmp_path):
+    """Write a module with a model that raises on the lone node, and return the model's name."""
+
+    def write(error: str) -> str:
+        name = f"my_{re.sub('[^a-z]', '', error.lower())}"
+        source = BREAKING_ON_THE_LONE_NODE.format(error=error)
+        (tmp_path / f"{name}.py").write_text(source)
+        return f"{name}:Net"
+
+    return write
+
+
+def read(path) -> list[Explanation]:
+    return [Explanation.from_json(line) for line in path.read_text().splitlines()]
+
+
+def test_written_lines_are_what_the_library_finds(run, checkpoint, graph_file, tmp_path):
+    out = tmp_path / "new" / "out.jsonl"
+    words = ["--tau", 0.8, "--k", "all", "--noise", "rows", "--seed", 3, "--hops", 2]
+    result = run(
+        "explain", "--checkpoint", checkpoint, "--nodes", "5, 21", "--out", out, *QUICK, *words
+    )
+    assert result.code == 0, result.err
+    data = load(graph_file)
+    zorro = Zorro(
+        checkpoints.restore(checkpoint),
+        data.x,
+        data.edge_index,
+        tau=0.8,
+        k=None,
+        samples=20,
+        fresh_samples=60,
+        noise="rows",
+        seed=3,
+        hops=2,
+    )
+    for found, node in zip(read(out), (5, 21), strict=True):
+        expected = zorro.explain(node)
+        assert found.to_dict() | {"seconds": 0} == expected.to_dict() | {"seconds": 0}
+
+
+def test_table_shows_prediction_truth_size_and_selection(run, graph, tmp_path, checkpoint):
+    graph["y"][21] = 0  # so that one label is not what the model says
+    np.savez(tmp_path / "relabelled.npz", **graph)
+    out = tmp_path / "out.jsonl"
+    words = ["--checkpoint", checkpoint, "--dataset", tmp_path / "relabelled.npz"]
+    result = run("explain", *words, "--nodes", "5,30,21", "--out", out, *QUICK)
+    assert result.code == 0, result.err
+    found = {explanation.node: explanation for explanation in read(out)}
+    assert [found[node].predicted_class for node in (5, 30, 21)] == [0, 1, 1]
+    rows = [line.split() for line in result.out.splitlines()]
+    for node, label, mark in ((5, "0", "✓"), (30, "1", "✓"), (21, "0", "✗")):
+        e = found[node]
+        row = next(row for row in rows if row[:1] == [str(node)])
+        assert row[1:4] == [str(e.predicted_class), label, mark]
+        assert row[4:7] == [str(len(e.nodes)), "×", str(len(e.features))]
+        assert float(row[7]) == pytest.approx(e.fidelity.value, abs=0.005)
+        selected = next(row for row in rows[::-1] if row[:1] == [str(node)])
+        listed = [int(word.strip(",")) for word in selected[1:]]
+        assert listed == [*e.nodes, *e.features]
+    assert "2 of 3 predictions are right." in result.out
+
+
+def test_sets_that_fail_on_fresh_samples_are_named(run, checkpoint, tmp_path):
+    out = tmp_path / "out.jsonl"
+    words = ["--checkpoint", checkpoint, "--nodes", "all", "--tau", 0.9, "--samples", 3]
+    result = run("explain", *words, "--fresh-samples", 60, "--out", out)
+    assert result.code == 0, result.err
+    below = [e.node for e in read(out) if e.fidelity.value <= 0.9]
+    assert 0 < len(below) < 40
+    assert f"{40 - len(below)} of 40 sets exceed τ on fresh samples; not for: {below[0]}, " in (
+        result.out
+    )
+
+
+def test_dash_sends_json_alone_to_stdout(run, checkpoint):
+    words = ["--checkpoint", checkpoint, "--nodes", "5,6", *QUICK]
+    result = run("explain", *words, "--out", "-")
+    assert [Explanation.from_json(line).node for line in result.out.splitlines()] == [5, 6]
+    assert "rests on nodes" in result.err
+
+
+def test_truth_is_unknown_without_labels(run, graph, tmp_path, checkpoint):
+    del graph["y"]
+    np.savez(tmp_path / "unlabelled.npz", **graph)
+    words = ["--checkpoint", checkpoint, "--dataset", tmp_path / "unlabelled.npz"]
+    result = run("explain", *words, "--nodes", 5, *QUICK)
+    assert result.code == 0, result.err
+    assert "unknown" in result.out
+    assert "predictions are right" not in result.out
+
+
+def test_a_lone_node_rests_on_itself_at_most(run, checkpoint, tmp_path):
+    out = tmp_path / "out.jsonl"
+    words = ["--checkpoint", checkpoint, "--nodes", LONE_NODE, "--out", out, *QUICK]
+    assert run("explain", *words).code == 0
+    (explanation,) = read(out)
+    assert explanation.graph.candidates == 1
+    assert set(explanation.nodes) <= {LONE_NODE}
+
+
+def test_the_record_tells_which_generated_graph_was_meant(run, tmp_path):
+    model = tmp_path / "gcn3.safetensors"
+    words = ["--dataset", "ba-community", "--model", "gcn3", "--epochs", 1, "--data-seed", 7]
+    assert run("train", *words, "--out", model).code == 0
+    out = tmp_path / "out.jsonl"
+    words = ["--checkpoint", model, "--nodes", 617, "--noise", "zeros", "--out", out, *QUICK]
+    assert run("explain", *words).code == 0
+    data = load("ba-community", seed=7)
+    zorro = Zorro(checkpoints.restore(model), data.x, data.edge_index, noise="zeros")
+    (found,) = read(out)
+    assert found.probabilities == zorro.explain(617).probabilities
+
+
+def test_existing_results_are_replaced_only_by_force(run, checkpoint, tmp_path):
+    out = tmp_path / "out.jsonl"
+    out.write_text("precious\n")
+    words = ["explain", "--checkpoint", checkpoint, "--nodes", 5, "--out", out, *QUICK]
+    refused = run(*words)
+    assert refused.code == 1
+    assert "--force" in refused.err
+    assert out.read_text() == "precious\n"
+    failed = run(*words, "--force", "--tau", 2)
+    assert failed.code == 1
+    assert out.read_text() == "precious\n"
+    assert run(*words, "--force").code == 0
+    assert [explanation.node for explanation in read(out)] == [5]
+
+
+def test_interruption_keeps_what_is_finished(run, checkpoint, breaking, tmp_path):
+    out = tmp_path / "out.jsonl"
+    words = ["--checkpoint", checkpoint, "--model", breaking("KeyboardInterrupt")]
+    result = run("explain", *words, "--nodes", f"5,{LONE_NODE},6", "--out", out, *QUICK)
+    assert result.code == 130
+    assert [explanation.node for explanation in read(out)] == [5]
+    assert f"1 of 3 nodes explained, written to {out}." in result.err
+    assert "rests on nodes" in result.out
+
+
+def test_a_model_that_raises_keeps_what_is_finished(run, checkpoint, breaking, tmp_path):
+    out = tmp_path / "out.jsonl"
+    words = ["--checkpoint", checkpoint, "--model", breaking(r'RuntimeError("too\nlonely")')]
+    result = run("explain", *words, "--nodes", f"5,{LONE_NODE}", "--out", out, *QUICK)
+    assert result.code == 1
+    assert [explanation.node for explanation in read(out)] == [5]
+    assert result.err.splitlines()[-1].startswith(
+        "zorro: error: the model raised RuntimeError: too"
+    )
+    assert "Traceback" not in result.err
+
+
+def test_a_function_may_bring_its_own_weights(run, checkpoint, graph_file, tmp_path):
+    (tmp_path / "my_trained.py").write_text(
+        "from zorro.models import checkpoint\n"
+        f"def load(features, classes): return checkpoint.restore({str(checkpoint)!r})\n"
+    )
+    both = []
+    for words in (["--model", "my_trained:load"], ["--checkpoint", checkpoint]):
+        result = run("explain", "--dataset", graph_file, *words, "--nodes", 5, "--out", "-", *QUICK)
+        assert result.code == 0, result.err
+        both.append(Explanation.from_json(result.out).probabilities)
+    assert both[0] == both[1]
+
+
+def test_warnings_are_one_line_notes_and_few_of_a_kind(run, checkpoint):
+    words = ["--checkpoint", checkpoint, "--nodes", "5,6,7,8,9", "--hops", 1, *QUICK]
+    result = run("explain", *words)
+    assert result.code == 0
+    notes = [line for line in result.err.splitlines() if line.startswith("zorro: note: ")]
+    assert [note.split(":")[2] for note in notes] == [" node 5", " node 6", " node 7"]
+    assert notes[-1].endswith("(further notes like this are left out)")
+
+
+def test_the_papers_model_explains_the_papers_node(run, paper_dir, data_dir):
+    words = ["--dataset", "cora", "--model", "gcn", "--checkpoint", "paper", "--nodes", 2521]
+    result = run("explain", *words, "--noise", "zeros", "--out", "-", *QUICK)
+    assert result.code == 0, result.err
+    explanation = Explanation.from_json(result.out)
+    assert explanation.predicted_class == 3
+    assert explanation.graph.num_nodes == 2708
