@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-# Train a model on a generated graph, then explain five predictions for nodes of its houses, three of them wrong.
+# Train a model on a generated graph, then explain its predictions for five nodes, right and wrong.
 demo: $(STAMP)
 	$(BIN)/zorro train --dataset ba-community --model gcn3 --out demo-out/gcn3.safetensors --force
 	$(BIN)/zorro explain --checkpoint demo-out/gcn3.safetensors \

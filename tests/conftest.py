@@ -8,9 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from torch_geometric.data import Data
 
 from zorro.data import load
+
+# The tests' graphs are small: a second thread costs more than it brings, on busy machines most.
+torch.set_num_threads(1)
 
 
 def _folder(variable: str, holding: str) -> Path:

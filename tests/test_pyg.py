@@ -1,6 +1,5 @@
 import copy
 import doctest
-import functools
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from torch_geometric.nn import GCNConv, SimpleConv
 
 import zorro.pyg
 from zorro import Zorro
-from zorro.data import load
 from zorro.errors import InputError
 from zorro.models import build, checkpoint
 from zorro.pyg import ZorroExplainer
@@ -66,20 +64,24 @@ class Regularised(nn.Module):
         return self.dropout(self.norm(self.conv(x, edge_index)))
 
 
-@functools.cache
-def cora_explained():
-    data = load("cora")
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """The graphs are small: on a busy machine several threads wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def cora(real_graph, paper_dir):
+    """The paper's trained GCN, Cora, options, and Zorro's own explanations of two nodes."""
+    data = real_graph("cora")
     model = build("gcn", data.num_features, 7)
     checkpoint.load(model, checkpoint.paper_checkpoint("cora", "gcn"))
     options = {"tau": 0.8, "samples": 20, "fresh_samples": 20, "seed": 3}
     own = Zorro(model, data.x, data.edge_index, **options)
     return model, data, options, {node: own.explain(node) for node in (2521, 658)}
-
-
-@pytest.fixture
-def cora(data_dir, paper_dir):
-    """The paper's trained GCN, Cora, options, and Zorro's own explanations of two nodes."""
-    return cora_explained()
 
 
 def test_the_example_in_the_docstring_is_true():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from zorro import Explanation, Zorro
 from zorro.data import load
@@ -168,14 +170,29 @@ def test_interruption_keeps_what_is_finished(run, checkpoint, breaking, tmp_path
 
 def test_a_model_that_raises_keeps_what_is_finished(run, checkpoint, breaking, tmp_path):
     out = tmp_path / "out.jsonl"
-    words = ["--checkpoint", checkpoint, "--model", breaking(r'RuntimeError("too\nlonely")')]
+    error = r'RuntimeError("lines\nso far:", len(list(open("out.jsonl"))))'
+    words = ["--checkpoint", checkpoint, "--model", breaking(error)]
     result = run("explain", *words, "--nodes", f"5,{LONE_NODE}", "--out", out, *QUICK)
     assert result.code == 1
+    last = result.err.splitlines()[-1]
+    assert last.startswith(r"zorro: error: the model raised RuntimeError: ('lines\nso far:', 1) (")
     assert [explanation.node for explanation in read(out)] == [5]
-    assert result.err.splitlines()[-1].startswith(
-        "zorro: error: the model raised RuntimeError: too"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is full")
+def test_a_full_disk_is_one_line(run, checkpoint):
+    words = ["--checkpoint", checkpoint, "--nodes", 5, "--out", "/dev/full", *QUICK]
+    result = run("explain", *words)
+    assert result.code == 1
+    assert result.err == (
+        "zorro: error: --out: /dev/full cannot be written: No space left on device\n"
     )
-    assert "Traceback" not in result.err
+
+
+def test_threads_are_torchs(run, checkpoint):
+    words = ["--checkpoint", checkpoint, "--nodes", LONE_NODE, "--threads", 2, *QUICK]
+    assert run("explain", *words).code == 0
+    assert torch.get_num_threads() == 2
 
 
 def test_a_function_may_bring_its_own_weights(run, checkpoint, graph_file, tmp_path):
@@ -198,6 +215,18 @@ def test_warnings_are_one_line_notes_and_few_of_a_kind(run, checkpoint):
     notes = [line for line in result.err.splitlines() if line.startswith("zorro: note: ")]
     assert [note.split(":")[2] for note in notes] == [" node 5", " node 6", " node 7"]
     assert notes[-1].endswith("(further notes like this are left out)")
+
+
+def test_pythons_warnings_are_notes_too(run, checkpoint, graph_file, tmp_path):
+    (tmp_path / "my_warning.py").write_text(
+        "import warnings\n"
+        "from zorro.models.architectures import GCN as Net\n"
+        "warnings.warn('100 %\\ndeprecated')\n"
+    )
+    words = ["--checkpoint", checkpoint, "--model", "my_warning:Net", "--nodes", 5, *QUICK]
+    result = run("explain", *words)
+    assert result.code == 0
+    assert result.err.splitlines()[0] == "zorro: note: UserWarning: 100 % deprecated"
 
 
 def test_the_papers_model_explains_the_papers_node(run, paper_dir, data_dir):

@@ -30,9 +30,6 @@ class TwoLayers(nn.Module):
         self.norm = nn.BatchNorm1d(width)
         self.second = second
 
-    def forward(self, x, edge_index, **_):
-        raise NotImplementedError
-
 
 class Plain(TwoLayers):
     def forward(self, x, edge_index):
@@ -129,7 +126,7 @@ BASIC = {
     "GAT": lambda: gnn.GAT(FEATURES, HIDDEN, 2, CLASSES, heads=2, v2=True),
     "GIN": lambda: gnn.GIN(FEATURES, HIDDEN, 2, CLASSES, norm="batch_norm"),
     "GraphSAGE": lambda: gnn.GraphSAGE(FEATURES, HIDDEN, 3, CLASSES, act="elu", dropout=0.4),
-    "GCN jk": lambda: gnn.GCN(FEATURES, HIDDEN, 3, CLASSES, jk="cat", norm="layer_norm"),
+    "GCN jk": lambda: gnn.GCN(FEATURES, HIDDEN, 3, CLASSES, jk="cat", norm="batch_norm"),
     "GCN jk max": lambda: gnn.GCN(FEATURES, HIDDEN, 3, CLASSES, jk="max"),
     "skips": Skips,
     "one column": OneColumn,
@@ -289,7 +286,8 @@ REFUSED = {
     "torch.fx cannot trace": lambda: BranchesOnData(
         gnn.GCNConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN
     ),
-    "are not the model's": lambda: GlobalMean(
+    "are not the model's": lambda: gnn.GCN(FEATURES, HIDDEN, 2, CLASSES, norm="layer_norm"),
+    "it failed when traced": lambda: GlobalMean(
         gnn.GCNConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN
     ),
     "before any linear map": lambda: NormalisesInput(
@@ -392,7 +390,11 @@ def test_the_model_is_left_as_it_was():
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-@pytest.mark.parametrize("dataset", ["cora", "citeseer", "pubmed"])
+# Queries of the paper with small computational graphs, on which running the model is quick.
+SMALL = {"cora": 2521, "citeseer": 1, "pubmed": 1861}
+
+
+@pytest.mark.parametrize("dataset", SMALL)
 @pytest.mark.parametrize("architecture", ["gcn", "gat", "gin", "appnp"])
 def test_the_papers_models_give_the_same_explanations(dataset, architecture, paper_dir, data_dir):
     graph = data.load(dataset)
@@ -401,13 +403,8 @@ def test_the_papers_models_give_the_same_explanations(dataset, architecture, pap
     options = {"samples": 50, "fresh_samples": 60, "tau": 0.8}
     fast = Zorro(model, graph.x, graph.edge_index, evaluator="traced", **options)
     slow = Zorro(model, graph.x, graph.edge_index, evaluator="any-model", **options)
-    small = [
-        node
-        for node in data.paper_nodes(dataset)
-        if slow._extractor.extract(node).candidates.numel() < 8
-    ]
-    for node in small[:2]:
-        ours, theirs = fast.explain(node), slow.explain(node)
-        assert ours.evaluator == "traced"
-        assert ours.steps == theirs.steps
-        assert ours.fidelity == theirs.fidelity
+    node = SMALL[dataset]
+    ours, theirs = fast.explain(node), slow.explain(node)
+    assert ours.evaluator == "traced"
+    assert ours.steps == theirs.steps
+    assert ours.fidelity == theirs.fidelity

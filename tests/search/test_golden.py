@@ -8,7 +8,8 @@ import pytest
 
 from zorro import data, models
 from zorro.computational_graph import Extractor
-from zorro.fidelity import BatchedEvaluator
+from zorro.extras import Extras
+from zorro.fidelity import EvaluatorChoice
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.search import search, search_multiple
@@ -26,8 +27,9 @@ FILES = sorted(golden_folder().glob("*.json")) if golden_folder() else []
 
 
 @pytest.mark.skipif(not FILES, reason="no golden files: set ZORRO_PAPER or ZORRO_GOLDEN")
+@pytest.mark.parametrize("wanted", ["traced", "any-model"])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_step_is_the_published_codes(path, paper_dir, data_dir):
+def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
     golden = json.loads(path.read_text())
     dataset = "ba-community-paper" if "ba_community" in golden["dataset"] else golden["dataset"]
     graph = data.load(dataset)
@@ -52,7 +54,9 @@ def test_every_step_is_the_published_codes(path, paper_dir, data_dir):
         samples=range(golden["samples"]),
         memory=1 << 30,
     )
-    evaluator = BatchedEvaluator(predictor, cut, draws)
+    choice = EvaluatorChoice(predictor, Extras(), wanted=wanted, memory=1 << 30)
+    evaluator = choice.evaluator(cut, draws)
+    assert evaluator.name == wanted
     options = {"tau": golden["tau"], "k": golden["k"]}
     if path.stem.endswith("_multi"):
         found = list(search_multiple(evaluator, max_depth=50, **options))

@@ -1,9 +1,11 @@
-"""The library's warnings, one line each on stderr, and only a few of a kind."""
+"""Warnings, the library's and Python's: one line each on stderr, and only a few of a kind."""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections import Counter
+from typing import TextIO
 
 from zorro.cli import terminal
 
@@ -28,9 +30,21 @@ class NoteHandler(logging.Handler):
 
 
 def show() -> None:
-    """Show the warnings of zorro's loggers from now on."""
+    """Show what zorro's loggers and Python's `warnings` have to say from now on."""
     logger = logging.getLogger("zorro")
     for handler in list(logger.handlers):
         if isinstance(handler, NoteHandler):
             logger.removeHandler(handler)
     logger.addHandler(NoteHandler())
+    warnings.showwarning = _log_warning
+
+
+def _log_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    logging.getLogger("zorro.cli").warning(f"{category.__name__}: {message}")

@@ -32,15 +32,12 @@ def writer(out: str | None) -> Iterator[Write]:
     elif out == STDOUT:
         yield lambda explanation: _write(sys.stdout, explanation)
     else:
-        with _opened(Path(out)) as file:
-            yield lambda explanation: _write(file, explanation)
-
-
-def _opened(path: Path) -> TextIO:
-    try:
-        return path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise output_file.unwritable(path, error) from error
+        path = Path(out)
+        try:
+            with path.open("w", encoding="utf-8") as file:
+                yield lambda explanation: _write(file, explanation)
+        except OSError as error:  # a full disk fails as late as here
+            raise output_file.unwritable(path, error) from error
 
 
 def _write(file: TextIO, explanation: Explanation) -> None:

@@ -124,6 +124,7 @@ class TracedEvaluator(Evaluator):
         at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
         for first, some in enumerate(_chunks(columns, at_once)):
             change = self._change(rows, some)  # (v, S, k)
+            change[:, :, selection.features[some]] = 0  # there already
             pairs = (change != 0).any(0).t().nonzero()  # (p, 2): candidate, sample
             for pair in _chunks(pairs, self._pairs_at_once):
                 candidate, sample = pair.t()
@@ -147,6 +148,7 @@ class TracedEvaluator(Evaluator):
         base = self.scores(selection)
         scores = base.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
         product = self._change_product(rows, selection.features)  # (r, S, H)
+        product[selection.nodes[rows]] = 0  # there already
         pairs = (product != 0).any(-1).nonzero()  # (p, 2): candidate, sample
         columns = {
             node: [mixing.columns(rows) for mixing in entry.mixings]

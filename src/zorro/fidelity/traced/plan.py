@@ -227,7 +227,8 @@ class Edges:
         rows = self.own.numel()
         shape = (rows, *logits.shape[1:])
         highest = logits.new_full(shape, -torch.inf)
-        highest.index_reduce_(0, self.receiver, logits, "amax")
+        receiver = self.receiver.view(-1, *[1] * (logits.dim() - 1)).expand_as(logits)
+        highest.scatter_reduce_(0, receiver, logits, "amax")
         weights = (logits - highest[self.receiver]).exp()
         total = logits.new_zeros(shape).index_add_(0, self.receiver, weights)
         return weights / (total + 1e-16)[self.receiver]

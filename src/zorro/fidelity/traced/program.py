@@ -131,7 +131,9 @@ class Program:
 
     def _mark(self, node: fx.Node) -> None:
         inputs = node.all_input_nodes
-        if all(given in self._static for given in inputs):
+        if node.target is torch._assert:
+            self._static[node] = None  # fx guards the arguments that were fixed when it traced
+        elif all(given in self._static for given in inputs):
             args, kwargs = fx.node.map_arg(
                 (node.args, node.kwargs), lambda given: self._static[given]
             )
