@@ -48,13 +48,10 @@ def test_an_explanation_can_be_checked_by_measuring_its_fidelity(net, graph):
         net(*graph)[17].softmax(-1).max().item(), abs=1e-5
     )
     again = rdt_fidelity(
-        net, *graph, 17, nodes=explanation.nodes, features=explanation.features, samples=100
+        net, *graph, 17, nodes=explanation.nodes, features=explanation.features, samples=300
     )
-    assert again.hits == explanation.search_fidelity.hits  # the first 100 are the search's
-    fresh = rdt_fidelity(
-        net, *graph, 17, nodes=explanation.nodes, features=explanation.features, samples=400
-    )
-    assert fresh.hits - again.hits == explanation.fidelity.hits
+    assert again == explanation.fidelity
+    assert again != explanation.search_fidelity
 
 
 def test_steps_lead_from_nothing_to_the_sets(net, graph):
@@ -80,9 +77,9 @@ def test_the_order_of_queries_changes_nothing(net, graph):
 def test_full_selection_has_fidelity_one_and_none_is_the_empty_steps(net, graph):
     everything = rdt_fidelity(net, *graph, 17, samples=80)
     assert everything.value == 1.0
-    nothing = rdt_fidelity(net, *graph, 17, nodes=[], features=[], samples=100)
-    explanation = Zorro(net, *graph).explain(17)
-    assert nothing.value == explanation.steps[0].fidelity < 1
+    nothing = rdt_fidelity(net, *graph, 17, nodes=[], features=[], samples=2000)
+    explanation = Zorro(net, *graph, samples=2000, tau=0.1).explain(17)
+    assert nothing.lower < explanation.steps[0].fidelity < nothing.upper < 1
 
 
 def test_nodes_that_the_prediction_cannot_see_make_no_difference(net, graph):
@@ -134,6 +131,20 @@ def test_a_one_column_model_is_the_two_column_model(graph):
     assert (a.nodes, a.features, a.predicted_class) == (b.nodes, b.features, b.predicted_class)
 
 
+class Probability(OneColumn):
+    def forward(self, x, edge_index):
+        return super().forward(x, edge_index).sigmoid()
+
+
+def test_probabilities_of_one_column_models_are_theirs(graph):
+    torch.manual_seed(5)
+    net = Net(classes=2)
+    true = float(net.eval()(*graph)[17].softmax(-1).max().detach())
+    assert Zorro(OneColumn(net), *graph).explain(17).probability == pytest.approx(true, abs=1e-4)
+    probability = Zorro(Probability(net), *graph, threshold=0.5).explain(17)
+    assert probability.probability == pytest.approx(true, abs=1e-4)
+
+
 def test_a_double_precision_graph_is_kept_in_double_precision(graph):
     x, edge_index = graph
     net = Net().double()
@@ -147,6 +158,11 @@ def test_a_double_precision_graph_is_kept_in_double_precision(graph):
         ({"tau": 0}, r"tau: expected a number above 0 and at most 1, got 0"),
         ({"tau": 1.01}, r"tau: .* got 1.01"),
         ({"tau": float("nan")}, r"tau: .* got nan"),
+        ({"tau": "high"}, r"tau: .* got 'high'"),
+        ({"tau": True}, r"tau: .* got True"),
+        ({"seed": "a"}, r"seed"),
+        ({"seed": -1}, r"seed"),
+        ({"evaluator": "fast"}, r"evaluator: expected one of auto, .* got 'fast'"),
         ({"samples": 0}, r"samples: expected a whole number of at least 1, got 0"),
         ({"samples": 2.5}, r"samples: .* got 2.5"),
         ({"k": 0}, r"k: expected a whole number of at least 1, got 0"),

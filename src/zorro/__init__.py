@@ -1,9 +1,44 @@
 """Which nodes and features a graph neural network's prediction rests on, and the proof of it."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from zorro.errors import ZorroError
-from zorro.explainer import Zorro, rdt_fidelity
-from zorro.explanation import Explanation
-from zorro.fidelity import FidelityEstimate
 from zorro.version import __version__
 
-__all__ = ["Explanation", "FidelityEstimate", "Zorro", "ZorroError", "__version__", "rdt_fidelity"]
+if TYPE_CHECKING:
+    from zorro.explainer import Zorro, rdt_fidelity
+    from zorro.explanation import Explanation
+    from zorro.fidelity import FidelityEstimate
+    from zorro.pyg import ZorroExplainer
+
+__all__ = [
+    "Explanation",
+    "FidelityEstimate",
+    "Zorro",
+    "ZorroError",
+    "ZorroExplainer",
+    "__version__",
+    "rdt_fidelity",
+]
+
+# torch and PyG take seconds to load: they are loaded with the first name that needs them.
+_HOMES = {
+    "Explanation": "zorro.explanation",
+    "FidelityEstimate": "zorro.fidelity",
+    "Zorro": "zorro.explainer",
+    "ZorroExplainer": "zorro.pyg",
+    "rdt_fidelity": "zorro.explainer",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'zorro' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

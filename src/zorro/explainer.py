@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from zorro.computational_graph import ComputationalGraph, Extractor
-from zorro.data.validation import check_graph
+from zorro.data.validation import check_graph, check_seed
 from zorro.errors import InputError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step
 from zorro.fidelity import (
@@ -93,10 +93,11 @@ class Zorro:
             raise InputError(
                 f"evaluator: expected one of {', '.join(EVALUATORS)}, got {evaluator!r}"
             )
-        if not 0 < tau <= 1:
+        if not _is_number(tau) or not 0 < tau <= 1:
             raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
-        if not 0 < confidence < 1:
+        if not _is_number(confidence) or not 0 < confidence < 1:
             raise InputError(f"confidence: expected a number between 0 and 1, got {confidence!r}")
+        check_seed(seed)
         _at_least("samples", samples, 1)
         _at_least("fresh_samples", fresh_samples, 1)
         _at_least("halo", halo, 0)
@@ -182,6 +183,8 @@ class Zorro:
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a given set of nodes and features for `node`.
 
+        The samples are those on which `explain` measures: none that its search has seen.
+
         Args:
             node: the query.
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
@@ -193,7 +196,8 @@ class Zorro:
         _at_least("samples", count, 1)
         graph = self._extractor.extract(node)
         selection = self._selection(graph, nodes, features)
-        return self._estimate(graph, selection, range(count))
+        first = self.parameters.samples  # those before it are the search's
+        return self._estimate(graph, selection, range(first, first + count))
 
     def _selection(
         self,
@@ -312,6 +316,10 @@ def _status(selection: Selection) -> Status:
     if selection.nodes.all() and selection.features.all():
         return "everything needed"
     return "reached"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _at_least(name: str, value: object, least: int) -> None:

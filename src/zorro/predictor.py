@@ -21,7 +21,8 @@ class Predictor:
     Args:
         model: any module that returns scores (N, C), C ≥ 2; or one score per node, (N,) or (N, 1),
             whose class is 1 where the score exceeds `threshold` and 0 elsewhere.
-        threshold: where a one-column model draws the line (0 for logits, .5 for probabilities).
+        threshold: where a one-column model draws the line. At .5 the column is taken for the
+            probability of class 1, elsewhere for its logit.
     """
 
     def __init__(self, model: nn.Module, *, threshold: float = 0.0) -> None:
@@ -45,8 +46,9 @@ class Predictor:
     def as_columns(self, output: Tensor) -> Tensor:
         """Return scores (N, C) with C ≥ 2 for an output (N, C) or (N, 1)."""
         if output.size(1) == 1:
-            margin = output - self.threshold
-            output = torch.cat([-margin, margin], dim=1)
+            is_probability = self.threshold == 0.5
+            other = 1 - output if is_probability else torch.full_like(output, self.threshold)
+            output = torch.cat([other, output], dim=1)
         return output.detach()
 
     def _checked(self, output: Any, *, nodes: int) -> Tensor:

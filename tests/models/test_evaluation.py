@@ -4,7 +4,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from zorro.errors import InputError, ModelError
-from zorro.models import accuracy, evaluating
+from zorro.models import accuracy
 
 
 class Echo(nn.Module):
@@ -47,10 +47,15 @@ def test_every_modules_mode_is_restored(data):
     assert torch.equal(model.norm.running_mean, statistics)
 
 
-def test_mode_is_restored_after_an_error():
-    model = Echo().train()
-    with pytest.raises(ZeroDivisionError), evaluating(model):
-        1 / model.dropout.training
+class Raises(Echo):
+    def forward(self, x, edge_index):
+        raise KeyError("gone")
+
+
+def test_mode_is_restored_after_an_error(data):
+    model = Raises().train()
+    with pytest.raises(ModelError, match="raised KeyError: 'gone'"):
+        accuracy(model, data, torch.ones(4, dtype=torch.bool))
     assert model.dropout.training
     assert torch.is_grad_enabled()
 
@@ -63,10 +68,10 @@ def test_unusable_arguments(data):
         accuracy(Echo(), data, torch.arange(4))
     with pytest.raises(InputError, match="y must be"):
         accuracy(Echo(), Data(x=data.x, edge_index=data.edge_index), everyone)
-    with pytest.raises(ModelError, match=r"scores of shape \(4, classes\), got \(4,\)"):
-        accuracy(_FirstColumn(), data, everyone)
+    with pytest.raises(ModelError, match=r"\(4, classes\); it returned \(1, 2\)"):
+        accuracy(_FirstRow(), data, everyone)
 
 
-class _FirstColumn(nn.Module):
+class _FirstRow(nn.Module):
     def forward(self, x, edge_index):
-        return x[:, 0]
+        return x[:1]

@@ -1,7 +1,7 @@
 """The paper's architectures, training, and checkpoints of trained models."""
 
 from zorro.models import checkpoint
-from zorro.models.evaluation import accuracy, evaluating
+from zorro.models.evaluation import accuracy
 from zorro.models.registry import MODELS, build
 from zorro.models.training import TrainingSettings, paper_settings, train
 
@@ -11,7 +11,6 @@ __all__ = [
     "accuracy",
     "build",
     "checkpoint",
-    "evaluating",
     "paper_settings",
     "train",
 ]

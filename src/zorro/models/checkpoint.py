@@ -42,7 +42,9 @@ def describe(
         "dataset": dataset,
         "settings": asdict(settings),
         "accuracy": {
-            name: accuracy(model, data, mask) for name, mask in masks.items() if mask is not None
+            name: accuracy(model, data, mask)
+            for name, mask in masks.items()
+            if mask is not None and bool(mask.any())
         },
     }
 

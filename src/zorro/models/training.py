@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Data
 
@@ -91,7 +91,16 @@ def train(
 
 def _step(model: nn.Module, data: Data, optimizer: torch.optim.Optimizer) -> float:
     optimizer.zero_grad()
-    scores = model(data.x, data.edge_index)  # (N, C)
+    try:
+        scores = model(data.x, data.edge_index)  # (N, C)
+    except Exception as error:
+        raise ModelError(f"the model raised {type(error).__name__}: {error}") from error
+    if not isinstance(scores, Tensor) or scores.dim() != 2 or scores.size(0) != data.num_nodes:
+        came = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        raise ModelError(
+            f"the model must return class scores ({data.num_nodes}, classes) to be trained, "
+            f"it returned {came}"
+        )
     # Cross-entropy takes logits, and leaves the log-probabilities of our models as they are.
     loss = functional.cross_entropy(scores[data.train_mask], data.y[data.train_mask])
     torch.autograd.backward(loss)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,13 +39,16 @@ class Mixing:
         if total <= _SMALL or csr.nnz > _DENSE_SHARE * total:
             self._dense = torch.as_tensor(csr.toarray(), dtype=dtype, device=device)
         else:
-            self._sparse = torch.sparse_csr_tensor(
-                torch.as_tensor(csr.indptr).long(),
-                torch.as_tensor(csr.indices).long(),
-                torch.as_tensor(csr.data, dtype=dtype),
-                size=self.shape,
-                device=device,
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch calls its CSR tensors a beta
+                self._sparse = torch.sparse_csr_tensor(
+                    torch.as_tensor(csr.indptr).long(),
+                    torch.as_tensor(csr.indices).long(),
+                    torch.as_tensor(csr.data, dtype=dtype),
+                    size=self.shape,
+                    device=device,
+                    check_invariants=False,
+                )
         self._columns = sp.csc_matrix(csr)
         self._device = device
         self._dtype = dtype
