@@ -129,12 +129,12 @@ class SparseDraws:
         return len(self._samples), self._nodes, self._noise.num_features
 
     def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every sample, (n, S, k)."""
+        """Return some columns of every sample, (k, S, n)."""
         samples, nodes, _ = self.shape
         entries = self._entries(columns)
         dense = entries.value.new_zeros(columns.numel(), samples * nodes)
         dense[entries.column, entries.position] = entries.value
-        return dense.view(-1, samples, nodes).permute(2, 1, 0)
+        return dense.view(-1, samples, nodes)
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some samples whole, (q, n, d)."""
@@ -156,8 +156,8 @@ class SparseDraws:
         product = weight.new_zeros(samples * nodes, weight.size(1))
         for columns in self._column_chunks(width=weight.size(1)):
             if self._noise.density > _DENSE:
-                part = self.columns(columns).transpose(0, 1)  # (S, n, k)
-                product += (part @ weight[columns]).flatten(0, 1)
+                part = self.columns(columns).flatten(1)  # (k, S · n)
+                product += part.t() @ weight[columns]
             else:
                 entries = self._entries(columns)
                 rows = entries.value.unsqueeze(1) * weight[columns[entries.column]]

@@ -16,7 +16,7 @@ class Draws(Protocol):
         ...
 
     def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every sample, (n, S, k)."""
+        """Return some columns of every sample, (k, S, n)."""
         ...
 
     def matrices(self, samples: Tensor) -> Tensor:
@@ -41,8 +41,8 @@ class DenseDraws:
         return samples, nodes, features
 
     def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every sample, (n, S, k)."""
-        return self._values[:, :, columns].transpose(0, 1)
+        """Return some columns of every sample, (k, S, n)."""
+        return self._values[:, :, columns].permute(2, 0, 1)
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some samples whole, (q, n, d)."""

@@ -23,6 +23,7 @@ from zorro.selection import Selection
 _CLOSE = 1e-4
 _CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
 _NOISE_NUMBERS = 1 << 23
+_MOST_UPDATES = 100  # of a running sum before it is summed anew, for rounding's sake
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class TracedEvaluator(Evaluator):
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
         numbers = memory // 32 if graph.x.is_cuda else min(memory // 32, _CPU_NUMBERS)
         self._pairs_at_once = max(1, numbers // max(1, width))
+        self._columns_at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
+        self._last: tuple[Selection, dict[fx.Node, Tensor], Tensor] | None = None
+        self._product = torch.zeros_like(self._noise_product)
+        self._product_features = torch.zeros_like(self._x[0], dtype=torch.bool)
+        self._product_updates = 0
 
     @property
     def evaluations(self) -> int:
@@ -98,56 +104,43 @@ class TracedEvaluator(Evaluator):
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
-        states = self._states(selection)
-        every = torch.arange(self.samples, device=self.device)
-        return torch.cat(
-            [
-                self._settled(
-                    self._run({node: state[:, part] for node, state in states.items()}),
-                    selection,
-                    part,
-                )
-                for part in _chunks(every, self._pairs_at_once)
-            ]
-        )
+        return self._base(selection)[1]
 
     def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
-        rows = selection.nodes.nonzero().flatten()  # (v,)
-        states = self._states(selection)
-        base = self.scores(selection)
+        states, base = self._base(selection)
         scores = base.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
+        rows = selection.nodes.nonzero().flatten()  # (v,)
         mixings = {
             node: [mixing.restricted(rows) for mixing in entry.mixings]
             for node, entry in self._entries.items()
         }
-        at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
-        for first, some in enumerate(_chunks(columns, at_once)):
-            change = self._change(rows, some)  # (v, S, k)
-            change[:, :, selection.features[some]] = 0  # there already
-            pairs = (change != 0).any(0).t().nonzero()  # (p, 2): candidate, sample
+        for first in range(0, columns.numel(), self._columns_at_once):
+            some = columns[first : first + self._columns_at_once]
+            change = self._change(some, rows)  # (k, S, v)
+            change[selection.features[some]] = 0  # there already
+            pairs = (change != 0).any(-1).nonzero()  # (p, 2): candidate, sample
             for pair in _chunks(pairs, self._pairs_at_once):
                 candidate, sample = pair.t()
-                delta = change[:, sample, candidate]  # (v, p)
+                column = some[candidate]
+                delta = change[candidate, sample].t()  # (v, p)
                 changed = {}
                 for node, entry in self._entries.items():
                     state = states[node][:, sample]  # (q, p, h)
                     for mixing, weight in zip(mixings[node], entry.weights, strict=True):
                         mixed = mixing.times(delta).unsqueeze(-1)  # (q, p, 1)
-                        state = torch.addcmul(state, mixed, weight[some[candidate]])
+                        state = torch.addcmul(state, mixed, weight[column])
                     changed[node] = state
-                settled = self._settled(
-                    self._run(changed), selection, sample, columns=some[candidate]
+                scores[candidate + first, sample] = self._settled(
+                    self._run(changed), selection, sample, columns=column
                 )
-                scores[candidate + first * at_once, sample] = settled
         return scores
 
     def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
-        states = self._states(selection)
-        base = self.scores(selection)
+        states, base = self._base(selection)
         scores = base.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
-        product = self._change_product(rows, selection.features)  # (r, S, H)
+        product = self._change_product(selection.features)[rows]  # (r, S, H)
         product[selection.nodes[rows]] = 0  # there already
         pairs = (product != 0).any(-1).nonzero()  # (p, 2): candidate, sample
         columns = {
@@ -168,34 +161,71 @@ class TracedEvaluator(Evaluator):
             )
         return scores
 
-    def _states(self, selection: Selection) -> dict[fx.Node, Tensor]:
-        """Return each entry's states (q, S, h) under a selection."""
-        if not selection.nodes.any() or not selection.features.any():
-            return self._noise_states
-        rows = selection.nodes.nonzero().flatten()
-        product = self._change_product(rows, selection.features)  # (v, S, H)
-        return {
-            node: state + self._mixed(self._entries[node], product, rows)
-            for node, state in self._noise_states.items()
-        }
+    def _base(self, selection: Selection) -> tuple[dict[fx.Node, Tensor], Tensor]:
+        """Return each entry's states (q, S, h) and the scores (S, C) under a selection."""
+        if self._last is not None and self._last[0] is selection:
+            return self._last[1:]
+        states = self._noise_states
+        if selection.nodes.any() and selection.features.any():
+            rows = selection.nodes.nonzero().flatten()
+            product = self._change_product(selection.features)[rows]  # (v, S, H)
+            states = {
+                node: state + self._mixed(self._entries[node], product, rows)
+                for node, state in self._noise_states.items()
+            }
+        every = torch.arange(self.samples, device=self.device)
+        scores = torch.cat(
+            [
+                self._settled(
+                    self._run({node: state[:, part] for node, state in states.items()}),
+                    selection,
+                    part,
+                )
+                for part in _chunks(every, self._pairs_at_once)
+            ]
+        )
+        self._last = (selection, states, scores)
+        return states, scores
 
-    def _change_product(self, rows: Tensor, features: Tensor) -> Tensor:
-        """Return ((X − Z) W)[rows] over some features, (v, S, H)."""
-        total = features.numel()
-        few = int(features.sum()) <= total // 2
-        columns = (features if few else ~features).nonzero().flatten()
-        product = self._noise_product.new_zeros(rows.numel(), self.samples, self._weight.size(1))
-        at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
-        for some in _chunks(columns, at_once):
-            product += self._change(rows, some) @ self._weight[some]
-        if few:
-            return product
-        every = self._true_product[rows].unsqueeze(1) - self._noise_product[rows]
-        return every - product
+    def _change_product(self, features: Tensor) -> Tensor:
+        """Return (X − Z) W over some features, for all candidates, (n, S, H).
 
-    def _change(self, rows: Tensor, columns: Tensor) -> Tensor:
-        """Return (X − Z) at some rows and columns, (v, S, k)."""
-        return self._x[rows][:, columns].unsqueeze(1) - self._draws.columns(columns)[rows]
+        A search asks for one feature more than the last time, and gets that column added.
+        """
+        added = (features & ~self._product_features).nonzero().flatten()
+        fits = not (self._product_features & ~features).any()
+        if fits and added.numel() <= 1 and self._product_updates < _MOST_UPDATES:
+            self._product_updates += added.numel()
+            self._product = self._product + self._product_of(added)
+        else:
+            self._product_updates = 0
+            self._product = self._product_from_scratch(features)
+        self._product_features = features
+        return self._product
+
+    def _product_from_scratch(self, features: Tensor) -> Tensor:
+        if 2 * int(features.sum()) <= features.numel():
+            return self._product_of(features.nonzero().flatten())
+        everything = self._true_product.unsqueeze(1) - self._noise_product
+        return everything - self._product_of((~features).nonzero().flatten())
+
+    def _product_of(self, columns: Tensor) -> Tensor:
+        product = torch.zeros_like(self._noise_product)
+        for some in _chunks(columns, self._columns_at_once):
+            change = self._change(some)  # (k, S, n)
+            product += (
+                (change.flatten(1).t() @ self._weight[some])
+                .view(self.samples, -1, self._weight.size(1))
+                .transpose(0, 1)
+            )
+        return product
+
+    def _change(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return (X − Z)ᵀ at some columns and rows, (k, S, v)."""
+        noise = self._draws.columns(columns)  # (k, S, n)
+        if rows is None or rows.numel() == self._x.size(0):
+            return self._x[:, columns].t().unsqueeze(1) - noise
+        return self._x[rows][:, columns].t().unsqueeze(1) - noise[:, :, rows]
 
     def _mixed(self, entry: _Entry, product: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return Σ_k A_k P_k for products P (v, S, H) at some rows, as (q, S, h)."""

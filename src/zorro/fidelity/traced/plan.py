@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -82,8 +83,14 @@ class Mixing:
         """Return the matrix of some columns, (r, k)."""
         if columns.numel() == self.shape[1]:
             return self
-        matrix = self._columns[:, columns.cpu().numpy()]
-        return Mixing(matrix, device=self._device, dtype=self._dtype)
+        if self._dense is None:
+            matrix = self._columns[:, columns.cpu().numpy()]
+            return Mixing(matrix, device=self._device, dtype=self._dtype)
+        restricted = copy.copy(self)
+        restricted.shape = (self.shape[0], columns.numel())
+        restricted._picked = None
+        restricted._dense = self._dense[:, columns]
+        return restricted
 
 
 @dataclass(frozen=True)
