@@ -80,22 +80,27 @@ def probabilities(scores: Tensor) -> Tensor:
 
 @contextmanager
 def undisturbed(model: nn.Module) -> Iterator[None]:
-    """Run `model` in eval mode without its caches, and restore both afterwards."""
+    """Run `model` in eval mode without its caches, and restore both afterwards.
+
+    Flags are written past `Module.__setattr__`: an evaluation enters here hundreds of times.
+    """
     modules = list(model.modules())
-    training = [module.training for module in modules]
+    training = [vars(module) for module in modules if module.training]
     caches = [
-        (module, name, value)
-        for module in modules
-        for name, value in vars(module).items()
-        if name.startswith("_cached_") or (name == "cached" and value is True)
+        (values, name, values[name])
+        for values in map(vars, modules)
+        if "cached" in values
+        for name in values
+        if name == "cached" or name.startswith("_cached_")
     ]
     try:
-        model.eval()
-        for module, name, _ in caches:
-            setattr(module, name, False if name == "cached" else None)
+        for values in training:
+            values["training"] = False
+        for values, name, _ in caches:
+            values[name] = False if name == "cached" else None
         yield
     finally:
-        for module, flag in zip(modules, training, strict=True):
-            module.training = flag
-        for module, name, value in caches:
-            setattr(module, name, value)
+        for values in training:
+            values["training"] = True
+        for values, name, value in caches:
+            values[name] = value
