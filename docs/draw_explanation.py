@@ -20,7 +20,7 @@ from matplotlib import pyplot as plt
 import zorro
 from zorro import data, models
 
-NODE = 315
+NODE = 662
 ORANGE, BLUE, GREY = "#d55e00", "#0072b2", "#c9ccd1"
 
 
@@ -77,9 +77,9 @@ def main() -> None:
     right.set_xlabel("feature")
     estimate = explanation.fidelity
     right.set_title(
-        "… and on these of their features. With all else random,\nthe answer stays in "
-        f"{estimate.value:.0%} of {estimate.samples} fresh trials "
-        f"(95 % interval {estimate.lower:.0%}–{estimate.upper:.0%})",
+        "… and on these of their features. With all else random, the\nanswer stays in "
+        f"{estimate.value:.1%} of {estimate.samples} fresh trials "
+        f"(at least {estimate.lower:.0%}, 95 % sure)",
         fontsize=10,
     )
     figure.colorbar(drawn, ax=right, label="feature value", shrink=0.8)
