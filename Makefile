@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement clean
+.PHONY: demo test lint accuracy agreement graph-size clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,15 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The same query in graphs of 100 thousand to 10 million edges.
+graph-size: $(STAMP)
+	$(BIN)/python benchmarks/graph_size.py
+
+# How long explanations take; finished measurements are kept (`--fresh` forgets them).
+.PHONY: bench
+bench: $(STAMP)
+	$(BIN)/python benchmarks/speed.py
 
 clean:
 	rm -rf $(VENV) demo-out

@@ -34,7 +34,7 @@ def agreement(dataset: str, architecture: str) -> dict[str, object]:
     predictor = Predictor(model)
     whole = predictor.scores(graph.x, graph.edge_index, {})
     ours = Extractor(predictor, graph.x, graph.edge_index)
-    truncated = Extractor(predictor, graph.x, graph.edge_index, halo=0, check=False)
+    truncated = Extractor(predictor, graph.x, graph.edge_index, halo=0, check="none")
     queries = data.paper_nodes(dataset)
     same_ours = same_truncated = right_whole = right_truncated = fell_back = 0
     largest_difference = 0.0

@@ -12,8 +12,9 @@ import zorro
 ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
-    {"errors", "version"},
-    {"predictor", "extras", "edge_index", "receptive_field"},
+    {"errors", "memory", "version"},
+    {"grouping"},
+    {"predictor", "extras", "edge_index", "feature_rows", "receptive_field"},
     {"data"},
     {"models"},
     {"computational_graph"},

@@ -123,7 +123,7 @@ def test_without_halo_a_degree_normalising_model_predicts_something_else():
     torch.manual_seed(3)
     model = Stack(GCNConv(4, 4), GCNConv(4, 3)).eval()
     x, edge_index = a_graph(seed=1)
-    truncated = Extractor(Predictor(model), x, edge_index, halo=0, check=False)
+    truncated = Extractor(Predictor(model), x, edge_index, halo=0, check="none")
     whole = model(x, edge_index)
     off = [
         query

@@ -357,7 +357,7 @@ def test_a_phenomenon_that_is_not_predicted_is_refused_before_the_search():
 
 
 def test_a_cut_that_changes_the_prediction_is_refused():
-    explainer = explainer_of(hops=0, halo=0, check=False)  # no neighbours: all scores are zero
+    explainer = explainer_of(hops=0, halo=0, check="none")  # no neighbours: all scores are zero
     with pytest.raises(InputError, match=r"node 0: .* explained is class 0, .* class 2"):
         explainer(X, RING, index=0)
 
@@ -372,7 +372,9 @@ def test_a_target_that_is_not_one_class_per_node_is_refused():
 
 def test_heterogeneous_graphs_are_refused():
     explainer = explainer_of(kind="phenomenon")
-    with pytest.raises(InputError, match=r"x must be a dense floating tensor .* got dict"):
+    with pytest.raises(
+        InputError, match=r"x must be a dense, sparse .* floating tensor .* got dict"
+    ):
         explainer({"a": X}, {("a", "to", "a"): RING}, target=torch.zeros(3), index=1)
 
 

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
-from zorro.edge_index import EdgesByReceiver
+from zorro.edge_index import EdgesByReceiver, ascending, contains
 from zorro.errors import InputError, ModelError
 from zorro.extras import Extras
+from zorro.feature_rows import FeatureRows
 from zorro.predictor import Predictor
 from zorro.receptive_field import flow_of, hops_of
 
 logger = logging.getLogger(__name__)
 
+Check = Literal["auto", "whole", "local", "none"]
+CHECKS: tuple[Check, ...] = get_args(Check)
+
 # Two runs of one model on one input agree to rounding, whatever the order of their sums.
 _TOLERANCE = 1e-4
 _MOST_WIDENINGS = 4
+_BACKWARDS = {
+    "source_to_target": "target_to_source",
+    "target_to_source": "source_to_target",
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,7 @@ class ComputationalGraph:
     target: int  # the query's row
     hops: int
     halo: int
+    checked: str  # what the output was compared with: "whole", "local" or "none"
     whole: bool  # evaluated on the whole graph because no cut preserved the prediction
     context_matters: bool  # the context's features move the prediction too
     scores: Tensor  # (C,), the model's output at the query
@@ -61,21 +70,26 @@ class Extractor:
     """Cuts computational graphs out of one graph, for one model.
 
     Candidates are the nodes within `hops` of the query. Evaluation uses `halo` further hops of
-    context, first with just the edges into candidates, which is all that most layers need, and
-    the output there is compared with the whole graph's: where it differs all edges are kept, then
-    the halo is widened, and where that does not help the whole graph is used. Where an inferred
-    number of hops turns out too small (the context's features still move the prediction) it is
-    raised.
+    context: all edges are kept except those into the outermost nodes, which are there only for
+    what they send. The output is checked, and where it is not the whole graph's the halo is
+    widened. Where an inferred number of hops turns out too small (the context's features still
+    move the prediction) it is raised.
+
+    The check compares with the output on the whole graph, which is computed once for all
+    queries; where no cut preserves that, the whole graph is used. Or it is local, at the cost of
+    the cut alone: what lies beyond a cut can act on it only through the edges that were cut, so
+    the cut's nodes are given some of these back, and the output must not move.
 
     Args:
         predictor: the model.
-        x: (N, d).
+        x: (N, d), dense or sparse.
         edge_index: (2, E).
         model_kwargs: further arguments of the model; node- and edge-level tensors follow.
         hops: how far candidates reach; inferred from the model's layers when None.
-        halo: hops of context around them.
-        check: compare with the whole graph. Without it the cut is taken as it is, prediction
-            included, as the paper does with `halo=0`.
+        halo: hops of context around them; with 0 the candidates keep the edges among them.
+        check: `"whole"`, `"local"`, or `"none"`, which takes the cut as it is, prediction
+            included, as the paper does with `halo=0`. `"auto"` is local for sparse features,
+            which many models cannot take whole.
     """
 
     def __init__(
@@ -87,7 +101,7 @@ class Extractor:
         model_kwargs: Mapping[str, Any] | None = None,
         hops: int | None = None,
         halo: int = 1,
-        check: bool = True,
+        check: Check = "auto",
     ) -> None:
         self.predictor = predictor
         self.x = x
@@ -96,8 +110,14 @@ class Extractor:
         self._hops_given = hops is not None
         self._hops = hops_of(predictor.model) if hops is None else hops
         self._halo = halo
+        if check == "auto":
+            check = "whole" if x.layout == torch.strided else "local"
         self._check = check
-        self._edges = EdgesByReceiver(edge_index, x.size(0), flow=flow_of(predictor.model))
+        self._features = FeatureRows(x)
+        flow = flow_of(predictor.model)
+        self._edges = EdgesByReceiver(edge_index, x.size(0), flow=flow)
+        if check == "local":
+            self._edges_backwards = EdgesByReceiver(edge_index, x.size(0), flow=_BACKWARDS[flow])
         self._whole_scores: Tensor | None = None
 
     @property
@@ -113,7 +133,7 @@ class Extractor:
         """Return the computational graph of `query`."""
         if not 0 <= query < self.x.size(0):
             raise InputError(f"node: expected an id from 0 to {self.x.size(0) - 1}, got {query}")
-        if not self._check:
+        if self._check == "none":
             graph = self._cut(query, hops=self._hops, halo=self._halo)
             self._refuse_unusable(graph)
             return graph
@@ -129,57 +149,99 @@ class Extractor:
         return graph
 
     def _preserving(self, query: int, hops: int) -> ComputationalGraph:
-        """Return the leanest cut on which the query's output is the whole graph's."""
-        expected = self.whole_scores[query]
-        attempts = [(self._halo + more, False) for more in range(_MOST_WIDENINGS)]
-        if self._halo == 1:
-            attempts.insert(0, (1, True))
-        for halo, lean in attempts:
-            graph = self._cut(query, hops=hops, halo=halo, lean=lean)
+        """Return the smallest cut that passes the check, or else the whole graph."""
+        for halo in range(self._halo, self._halo + _MOST_WIDENINGS):
+            graph = self._cut(query, hops=hops, halo=halo)
+            if self._check == "local":
+                expected = self._scores_with_further_edges(graph)
+            else:
+                expected = self.whole_scores[query]
             if same_output(graph.scores, expected):
-                return self._with_whole_scores(graph)
-        graph = self._cut(query, hops=hops, halo=self._halo, whole=True)
+                return self._settled(graph)
+        if self._check == "local":
+            self._refuse_unusable(graph)
+            raise ModelError(
+                f"the model's output at node {query} depends on more than the "
+                f"{hops + halo} hops around it; pass hops= if its layers pass messages further, "
+                "check='whole' to compare with the whole graph, or check='none' to explain the "
+                "output on the cut"
+            )
+        graph = self._whole(query, hops)
         self._refuse_unusable(graph)
         logger.warning(
             "node %d: no cut of the graph preserves the prediction, so it is evaluated on the "
             "whole graph",
             query,
         )
-        return self._with_whole_scores(graph)
+        return self._settled(graph)
 
-    def _with_whole_scores(self, graph: ComputationalGraph) -> ComputationalGraph:
-        return ComputationalGraph(
-            **{
-                **vars(graph),
-                "scores": self.whole_scores[graph.query],
-                "context_matters": self._context_matters(graph),
-            }
-        )
+    def _settled(self, graph: ComputationalGraph) -> ComputationalGraph:
+        scores = self.whole_scores[graph.query] if self._check == "whole" else graph.scores
+        return replace(graph, scores=scores, context_matters=self._context_matters(graph))
 
-    def _cut(
-        self, query: int, *, hops: int, halo: int, lean: bool = False, whole: bool = False
-    ) -> ComputationalGraph:
-        """Cut out candidates and context, with the edges among them.
-
-        A lean cut has only the edges into candidates; the whole one has every node and edge.
-        """
-        device = self.x.device
-        candidates = self._edges.neighbourhood(torch.tensor([query], device=device), hops)
-        if whole:
-            everything = torch.arange(self.x.size(0), device=device)
-            edges = torch.arange(self.edge_index.size(1), device=device)
+    def _cut(self, query: int, *, hops: int, halo: int) -> ComputationalGraph:
+        """Cut out candidates and context, with all edges but those into the outermost nodes."""
+        candidates = self._candidates(query, hops)
+        if halo == 0:
+            nodes, edges = candidates, self._edges.induced(candidates)
         else:
-            everything = self._edges.neighbourhood(candidates, halo)
-            edges = self._edges.into(candidates) if lean else self._edges.induced(everything)
-        is_context = torch.ones_like(everything, dtype=torch.bool)
-        is_context[torch.searchsorted(everything, candidates)] = False
-        nodes = torch.cat([candidates, everything[is_context]])  # candidates first
+            inner = self._edges.neighbourhood(candidates, halo - 1)
+            edges = self._edges.incoming(inner)
+            nodes = self._edges.with_senders(inner, edges)
+        return self._graph(query, candidates, nodes, edges, hops=hops, halo=halo)
+
+    def _whole(self, query: int, hops: int) -> ComputationalGraph:
+        """Keep every node and edge."""
+        nodes = torch.arange(self.x.size(0), device=self.x.device)
+        edges = torch.arange(self.edge_index.size(1), device=self.x.device)
+        candidates = self._candidates(query, hops)
+        graph = self._graph(query, candidates, nodes, edges, hops=hops, halo=self._halo)
+        return replace(graph, whole=True)
+
+    def _scores_with_further_edges(self, graph: ComputationalGraph) -> Tensor:
+        """Return the query's output on a cut with some of the edges that lead into and out of it.
+
+        Outermost nodes receive messages and all nodes send to the outside; of the edges in each
+        direction there are at most about as many as the cut has.
+        """
+        inner = self._edges.neighbourhood(graph.candidates, max(graph.halo, 1) - 1)
+        edges = self._edges.incoming(inner)
+        nodes = self._edges.with_senders(inner, edges)
+        outermost = nodes[~contains(inner, nodes)]
+        into = self._edges.incoming(outermost, most=_each(edges, outermost))
+        out_of = self._edges_backwards.incoming(nodes, most=_each(edges, nodes))
+        edges = ascending(torch.cat([edges, into, out_of]))
+        nodes = ascending(torch.cat([nodes, self.edge_index[:, edges].flatten()]))
+        wider = self._graph(
+            graph.query, graph.candidates, nodes, edges, hops=graph.hops, halo=graph.halo
+        )
+        return wider.scores
+
+    def _candidates(self, query: int, hops: int) -> Tensor:
+        return self._edges.neighbourhood(torch.tensor([query], device=self.x.device), hops)
+
+    def _graph(
+        self,
+        query: int,
+        candidates: Tensor,
+        everything: Tensor,
+        edges: Tensor,
+        *,
+        hops: int,
+        halo: int,
+    ) -> ComputationalGraph:
+        """Return the graph of some nodes and edges (ids), of which `candidates` come first."""
+        edges = edges.sort().values
+        is_context = ~contains(candidates, everything)
+        nodes = torch.cat([candidates, everything[is_context]])
         row = torch.empty_like(nodes)
-        row[torch.searchsorted(everything, nodes)] = torch.arange(nodes.numel(), device=device)
+        row[torch.searchsorted(everything, nodes)] = torch.arange(
+            nodes.numel(), device=nodes.device
+        )
         edge_index = row[torch.searchsorted(everything, self.edge_index[:, edges])]
         extras = self.extras.subgraph(nodes, edges)
         target = int(torch.searchsorted(candidates, query))
-        x = self.x[nodes]
+        x = self._features.of(nodes)
         scores = self.predictor.scores(x, edge_index, extras.copies(1))[target]
         return ComputationalGraph(
             query=query,
@@ -191,7 +253,8 @@ class Extractor:
             target=target,
             hops=hops,
             halo=halo,
-            whole=whole,
+            checked=self._check,
+            whole=False,
             context_matters=False,
             scores=scores,
         )
@@ -232,9 +295,14 @@ class Extractor:
 
 
 def same_output(one: Tensor, other: Tensor) -> bool:
-    """Whether two rows of scores (C,) are equal up to rounding and predict the same class."""
+    """Whether scores (…, C) are equal up to rounding and predict the same classes."""
     close = torch.allclose(one, other, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
-    return close and bool(one.argmax() == other.argmax())
+    return close and bool((one.argmax(-1) == other.argmax(-1)).all())
+
+
+def _each(edges: Tensor, nodes: Tensor) -> int:
+    """Return how many edges each node may have for all to have about as many as `edges`."""
+    return max(1, edges.numel() // max(1, nodes.numel()))
 
 
 def _has_one_maximum(scores: Tensor) -> bool:

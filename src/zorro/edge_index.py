@@ -5,12 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zorro.grouping import Grouping
+
 
 class EdgesByReceiver:
     """Edges grouped by the node that receives their message.
 
-    Building it sorts all edges once; after that `incoming`, `neighbourhood` and `induced` cost
-    what they return, whatever the size of the graph.
+    Building it passes over all edges once; after that every method costs what it returns,
+    whatever the size of the graph.
 
     Args:
         edge_index: (2, E).
@@ -23,18 +25,11 @@ class EdgesByReceiver:
     ) -> None:
         sender, receiver = (0, 1) if flow == "source_to_target" else (1, 0)
         self._senders = edge_index[sender]
-        receivers = edge_index[receiver]
-        self._by_receiver = torch.argsort(receivers, stable=True)  # (E,)
-        degrees = torch.bincount(receivers, minlength=num_nodes)
-        self._start = torch.cat([degrees.new_zeros(1), degrees.cumsum(0)])  # (N + 1,)
+        self._by_receiver = Grouping(edge_index[receiver], num_nodes)
 
-    def incoming(self, nodes: Tensor) -> Tensor:
-        """Ids of all edges whose receiver is in `nodes`."""
-        start = self._start[nodes]
-        count = self._start[nodes + 1] - start
-        shift = start - (count.cumsum(0) - count)
-        within = torch.arange(int(count.sum()), device=nodes.device)
-        return self._by_receiver[within + shift.repeat_interleave(count)]
+    def incoming(self, nodes: Tensor, *, most: int | None = None) -> Tensor:
+        """Ids of the edges whose receiver is in `nodes`, `most` of each node at most."""
+        return self._by_receiver.members(nodes, most=most)
 
     def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
         """Ascending ids of `seeds` and of every node at most `hops` messages away from them."""
@@ -48,9 +43,9 @@ class EdgesByReceiver:
             reached = torch.cat([reached, frontier]).sort().values
         return reached
 
-    def into(self, nodes: Tensor) -> Tensor:
-        """Ascending ids of the edges into `nodes`."""
-        return self.incoming(nodes).sort().values
+    def with_senders(self, nodes: Tensor, edges: Tensor) -> Tensor:
+        """Ascending ids of `nodes` and of those that send along `edges`."""
+        return ascending(torch.cat([nodes, self._senders[edges]]))
 
     def induced(self, nodes: Tensor) -> Tensor:
         """Ascending ids of the edges between `nodes` (ascending)."""

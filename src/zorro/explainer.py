@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from zorro.computational_graph import ComputationalGraph, Extractor
+from zorro.computational_graph import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph, check_seed
 from zorro.errors import InputError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step
@@ -21,7 +21,7 @@ from zorro.fidelity import (
     EvaluatorName,
     FidelityEstimate,
 )
-from zorro.fidelity.batched import DEFAULT_MEMORY
+from zorro.memory import default_budget
 from zorro.noise import Noise, NoiseFunction, draws_of, resolve
 from zorro.predictor import Predictor, probabilities
 from zorro.search.multiple import search_multiple
@@ -41,7 +41,7 @@ class Zorro:
 
     Args:
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
-        x: (N, d) features.
+        x: (N, d) features; dense, sparse COO or sparse CSR.
         edge_index: (2, E).
         tau: the search ends when the fidelity on its samples is greater than this.
         search: `"paper"`, the greedy search of algorithm 1.
@@ -54,11 +54,14 @@ class Zorro:
         seed: of the noise. Results do not depend on the order in which nodes are explained.
         hops: how far away a node can matter; inferred from the model when None.
         halo: hops of context added so that the outermost candidates keep their neighbours.
-        check: compare the extracted graph's output with the whole graph's and widen the halo
-            until they agree. Without it the cut is taken as it is.
+        check: how to make sure that the extracted graph gives the whole graph's output; the halo
+            is widened until it does. `"whole"` runs the model on the whole graph, once for all
+            queries. `"local"` never does: it tests for each query that nothing beyond the
+            extracted graph moves the output. `"none"` takes the cut as it is. `"auto"` is local
+            for sparse features, which many models cannot take whole, and whole for dense ones.
         evaluator: `"auto"` traces the model where it can, which is much faster, and runs it where
             it cannot; `"any-model"` always runs it; `"traced"` raises where it cannot trace.
-        memory: bytes that an evaluation may take.
+        memory: bytes that an evaluation may take; a quarter of what is free when None.
         threshold: where a one-column model separates class 0 from class 1.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
@@ -80,19 +83,21 @@ class Zorro:
         seed: int = 0,
         hops: int | None = None,
         halo: int = 1,
-        check: bool = True,
+        check: Check = "auto",
         evaluator: EvaluatorName = "auto",
-        memory: int = DEFAULT_MEMORY,
+        memory: int | None = None,
         threshold: float = 0.0,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        check_graph(x, edge_index)
+        check_graph(x, edge_index, sparse=True)
         if search != "paper":
             raise InputError(f"search: expected 'paper', got {search!r}")
         if evaluator not in EVALUATORS:
             raise InputError(
                 f"evaluator: expected one of {', '.join(EVALUATORS)}, got {evaluator!r}"
             )
+        if check not in CHECKS:
+            raise InputError(f"check: expected one of {', '.join(CHECKS)}, got {check!r}")
         if not _is_number(tau) or not 0 < tau <= 1:
             raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
         if not _is_number(confidence) or not 0 < confidence < 1:
@@ -101,11 +106,14 @@ class Zorro:
         _at_least("samples", samples, 1)
         _at_least("fresh_samples", fresh_samples, 1)
         _at_least("halo", halo, 0)
+        memory = default_budget(x.device) if memory is None else memory
         _at_least("memory", memory, 1)
         if k is not None:
             _at_least("k", k, 1)
         if hops is not None:
             _at_least("hops", hops, 0)
+        if x.is_sparse:
+            x = x.coalesce()  # once for all who read it
         self._noise = resolve(noise, x)
         self._predictor = Predictor(model, threshold=threshold)
         self._extractor = Extractor(
@@ -118,9 +126,7 @@ class Zorro:
             check=check,
         )
         self._memory = memory
-        self._choice = EvaluatorChoice(
-            self._predictor, self._extractor.extras, wanted=evaluator, memory=memory
-        )
+        self._choice = EvaluatorChoice(self._predictor, wanted=evaluator, memory=memory)
         self._size = (x.size(0), x.size(1))
         self.parameters = Parameters(
             search=search,
@@ -164,7 +170,7 @@ class Zorro:
             evaluator, tau=self.parameters.tau, k=self.parameters.k, max_depth=max_depth
         )
         for found in every:
-            sets = (tuple(found.selection.node_rows), tuple(found.selection.feature_columns))
+            sets = (tuple(found.selection.rows.tolist()), tuple(found.selection.columns.tolist()))
             key = sets if distinct else len(results)
             if key not in results:
                 results[key] = self._explanation(graph, found, evaluator, started)
@@ -206,14 +212,10 @@ class Zorro:
         features: Iterable[int] | None,
     ) -> Selection:
         num_nodes, num_features = self._size
-        device = graph.x.device
-        chosen = _members("nodes", nodes, num_nodes).to(device)
+        columns = torch.arange(num_features, device=graph.x.device)
         return Selection(
-            torch.isin(graph.candidates, chosen),
-            torch.isin(
-                torch.arange(num_features, device=device),
-                _members("features", features, num_features).to(device),
-            ),
+            _chosen("nodes", nodes, num_nodes, of=graph.candidates),
+            _chosen("features", features, num_features, of=columns),
         )
 
     def _evaluator(self, graph: ComputationalGraph, samples: range) -> Evaluator:
@@ -248,8 +250,8 @@ class Zorro:
             node=graph.query,
             predicted_class=graph.predicted_class,
             probabilities=tuple(probabilities(graph.scores).tolist()),
-            nodes=tuple(ids[row] for row in found.selection.node_rows),
-            features=tuple(found.selection.feature_columns),
+            nodes=tuple(ids[row] for row in found.selection.rows.tolist()),
+            features=tuple(found.selection.columns.tolist()),
             steps=tuple(
                 Step(
                     None if move.row is None else ids[move.row], move.column, move.hits / p.samples
@@ -266,6 +268,7 @@ class Zorro:
                 edges=graph.edge_index.size(1),
                 hops=graph.hops,
                 halo=graph.halo,
+                checked=graph.checked,
                 whole=graph.whole,
                 context_matters=graph.context_matters,
                 num_nodes=self._size[0],
@@ -311,7 +314,7 @@ def rdt_fidelity(
 
 
 def _status(selection: Selection) -> Status:
-    if not selection.nodes.any() and not selection.features.any():
+    if selection.is_blank:
         return "nothing needed"
     if selection.nodes.all() and selection.features.all():
         return "everything needed"
@@ -327,14 +330,15 @@ def _at_least(name: str, value: object, least: int) -> None:
         raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r}")
 
 
-def _members(name: str, members: Iterable[int] | None, size: int) -> Tensor:
+def _chosen(name: str, members: Iterable[int] | None, size: int, *, of: Tensor) -> Tensor:
+    """Return which of the ids `of` are among `members`, which lie below `size`; None is all."""
     if members is None:
-        return torch.arange(size)
+        return torch.ones_like(of, dtype=torch.bool)
     indices = torch.as_tensor(list(members))
-    if indices.numel() == 0:
-        return torch.empty(0, dtype=torch.long)
-    if indices.dtype != torch.long or indices.min() < 0 or indices.max() >= size:
+    if indices.numel() > 0 and (
+        indices.dtype != torch.long or indices.min() < 0 or indices.max() >= size
+    ):
         raise InputError(
             f"{name}: expected whole numbers from 0 to {size - 1}, got {indices.tolist()[:10]}"
         )
-    return indices
+    return torch.isin(of, indices.to(of))

@@ -48,9 +48,11 @@ class Parameters:
 class GraphSummary:
     """Where the query was evaluated.
 
-    `whole` says that no cut of the graph preserved the prediction, so that the whole graph was
-    used; `context_matters` that nodes outside the candidates influence it too (they keep their
-    true features).
+    `checked` says what made sure that the output there is the whole graph's: a run on the
+    `"whole"` graph, a `"local"` test that nothing beyond moves it, or `"none"`. `whole` says that
+    no cut of the graph preserved the prediction, so that the whole graph was used;
+    `context_matters` that nodes outside the candidates influence it too (they keep their true
+    features).
     """
 
     candidates: int
@@ -58,6 +60,7 @@ class GraphSummary:
     edges: int
     hops: int
     halo: int
+    checked: str
     whole: bool
     context_matters: bool
     num_nodes: int

@@ -168,7 +168,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
             )
         raise InputError(
             f"node {node}: the prediction explained is class {predicted}, but PyG's is class "
-            f"{target:g}: leave check=True, and let model_config say what the model returns"
+            f"{target:g}: leave check as it is, and let model_config say what the model returns"
         )
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -50,15 +51,20 @@ class Selection:
             self.features & ~other.features if features else self.features,
         )
 
-    @property
-    def node_rows(self) -> list[int]:
+    @cached_property
+    def rows(self) -> Tensor:
         """The selected rows, ascending."""
-        return [int(row) for row in self.nodes.nonzero().flatten()]
+        return self.nodes.nonzero().flatten()
+
+    @cached_property
+    def columns(self) -> Tensor:
+        """The selected columns, ascending."""
+        return self.features.nonzero().flatten()
 
     @property
-    def feature_columns(self) -> list[int]:
-        """The selected columns, ascending."""
-        return [int(column) for column in self.features.nonzero().flatten()]
+    def is_blank(self) -> bool:
+        """Whether no entry is kept: no row or no column is selected."""
+        return self.rows.numel() == 0 or self.columns.numel() == 0
 
 
 def _with(mask: Tensor, index: int) -> Tensor:

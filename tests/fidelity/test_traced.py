@@ -11,7 +11,6 @@ from torch.nn import functional
 from zorro import Zorro, data, models
 from zorro.computational_graph import Extractor
 from zorro.errors import ModelError
-from zorro.extras import Extras
 from zorro.fidelity import BatchedEvaluator, EvaluatorChoice
 from zorro.fidelity.traced import TracedEvaluator, layers
 from zorro.noise import draws_of, resolve
@@ -173,7 +172,7 @@ def both(model, x, edge_index, *, query, kwargs=None, samples=30, wanted="traced
         samples=range(samples),
         memory=1 << 30,
     )
-    choice = EvaluatorChoice(predictor, extractor.extras, wanted=wanted, memory=1 << 28)
+    choice = EvaluatorChoice(predictor, wanted=wanted, memory=1 << 28)
     return choice.evaluator(graph, draws), BatchedEvaluator(predictor, graph, draws)
 
 
@@ -359,7 +358,7 @@ def test_redrawn_noise_gives_the_same_scores():
     x, edge_index = a_graph(seed=2)
     predictor = Predictor(model)
     graph = Extractor(predictor, x, edge_index).extract(7)
-    choice = EvaluatorChoice(predictor, Extras(), wanted="traced", memory=1 << 28)
+    choice = EvaluatorChoice(predictor, wanted="traced", memory=1 << 28)
     kept, redrawn = (
         choice.evaluator(
             graph,

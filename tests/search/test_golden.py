@@ -8,7 +8,6 @@ import pytest
 
 from zorro import data, models
 from zorro.computational_graph import Extractor
-from zorro.extras import Extras
 from zorro.fidelity import EvaluatorChoice
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
@@ -38,7 +37,7 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
         model, paper_dir / "checkpoints" / f"{golden['dataset']}_{golden['model']}.safetensors"
     )
     predictor = Predictor(model)
-    cut = Extractor(predictor, graph.x, graph.edge_index, halo=0, check=False).extract(
+    cut = Extractor(predictor, graph.x, graph.edge_index, halo=0, check="none").extract(
         golden["node"]
     )
     assert cut.hops == golden["hops"]
@@ -54,7 +53,7 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
         samples=range(golden["samples"]),
         memory=1 << 30,
     )
-    choice = EvaluatorChoice(predictor, Extras(), wanted=wanted, memory=1 << 30)
+    choice = EvaluatorChoice(predictor, wanted=wanted, memory=1 << 30)
     evaluator = choice.evaluator(cut, draws)
     assert evaluator.name == wanted
     options = {"tau": golden["tau"], "k": golden["k"]}
@@ -75,8 +74,8 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
             for move in ours.moves
         ]
         assert theirs["steps"] == steps
-        assert [ids[row] for row in ours.selection.node_rows] == theirs["nodes"]
-        assert ours.selection.feature_columns == theirs["features"]
+        assert [ids[row] for row in ours.selection.rows.tolist()] == theirs["nodes"]
+        assert ours.selection.columns.tolist() == theirs["features"]
 
     first = found[0]
     node_fidelity = {str(ids[row]): hits / samples for row, hits in first.node_ranking.items()}

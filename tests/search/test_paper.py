@@ -98,8 +98,8 @@ def test_equals_a_literal_transcription(seed, tau, k):
     evaluator = random_case(seed)
     found = search(evaluator, tau=tau, k=k)
     nodes, features = literal_search(evaluator, tau, k)
-    assert set(found.selection.node_rows) == nodes
-    assert set(found.selection.feature_columns) == features
+    assert set(found.selection.rows.tolist()) == nodes
+    assert set(found.selection.columns.tolist()) == features
 
 
 @pytest.mark.parametrize("seed", range(12))

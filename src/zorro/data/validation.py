@@ -9,23 +9,32 @@ from torch import Tensor
 
 from zorro.errors import InputError
 
-_FEATURES = "x must be a dense floating tensor of shape (nodes, features), both at least 1"
+_FEATURES = "x must be a {} floating tensor of shape (nodes, features), both at least 1"
+_SPARSE = (torch.sparse_coo, torch.sparse_csr)
 _EDGES = "edge_index must be a dense int64 tensor of shape (2, edges)"
 
 
-def check_graph(x: Tensor, edge_index: Tensor) -> None:
+def check_graph(x: Tensor, edge_index: Tensor, *, sparse: bool = False) -> None:
     """Raise `InputError` unless the features and edges describe one usable graph.
 
     `x` is a dense, floating, finite (N, d) tensor with N, d ≥ 1; `edge_index` is a dense (2, E)
     int64 tensor of node numbers in [0, N), on the same device.
+
+    Args:
+        x: (N, d).
+        edge_index: (2, E).
+        sparse: whether `x` may also be a sparse COO or CSR tensor.
     """
-    x, edge_index = _dense(x, _FEATURES), _dense(edge_index, _EDGES)
+    features = _FEATURES.format("dense, sparse COO or sparse CSR" if sparse else "dense")
+    if not (sparse and isinstance(x, Tensor) and x.layout in _SPARSE):
+        x = _dense(x, features)
+    edge_index = _dense(edge_index, _EDGES)
     if edge_index.device != x.device:
         raise InputError(
             f"x and edge_index must be on one device, got {x.device} and {edge_index.device}: "
             f"move both with .to(device)"
         )
-    _check_features(x)
+    _check_features(x, features)
     _check_edges(edge_index, nodes=x.size(0))
 
 
@@ -54,18 +63,39 @@ def check_seed(seed: int) -> int:
     return seed
 
 
-def _check_features(x: Tensor) -> None:
+def _check_features(x: Tensor, expected: str) -> None:
     if x.dim() != 2 or x.size(0) < 1 or x.size(1) < 1:
-        raise InputError(f"{_FEATURES}, got shape {tuple(x.shape)}")
+        raise InputError(f"{expected}, got shape {tuple(x.shape)}")
     if not x.is_floating_point():
-        raise InputError(f"{_FEATURES}, got {x.dtype}: convert it with x.float()")
-    broken = ~torch.isfinite(x)  # (N, d)
+        raise InputError(f"{expected}, got {x.dtype}: convert it with x.float()")
+    values = x if x.layout == torch.strided else _sparse_values(x)
+    broken = ~torch.isfinite(values)  # (N, d), or (nnz,) of sparse features
     if bool(broken.any()):
-        node, feature = broken.nonzero()[0].tolist()
+        first = broken.nonzero()[0]
+        if x.layout != torch.strided:
+            first = x.to_sparse(layout=torch.sparse_coo).coalesce().indices()[:, int(first)]
+        node, feature = first.tolist()
         raise InputError(
-            f"x must be finite, got {x[node, feature].item()} at node {node}, feature {feature} "
+            f"x must be finite, got {values[broken][0].item()} at node {node}, feature {feature} "
             f"({int(broken.sum())} such entries): replace or drop them"
         )
+
+
+def _sparse_values(x: Tensor) -> Tensor:
+    """Return the stored values (nnz,), once the indices beside them are known to be sound."""
+    try:
+        if x.layout == torch.sparse_csr:
+            torch.sparse_csr_tensor(
+                x.crow_indices(), x.col_indices(), x.values(), x.shape, check_invariants=True
+            )
+            return x.values()
+        if x.dense_dim() > 0:
+            raise InputError("x must be sparse in both dimensions, got a hybrid tensor")
+        x = x.coalesce()
+        torch.sparse_coo_tensor(x.indices(), x.values(), x.shape, check_invariants=True)
+        return x.values()
+    except RuntimeError as error:
+        raise InputError(f"x is not a sound sparse tensor: {error}") from None
 
 
 def _check_edges(edge_index: Tensor, *, nodes: int) -> None:

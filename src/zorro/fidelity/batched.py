@@ -36,6 +36,8 @@ class BatchedEvaluator(Evaluator):
         graph: the query's computational graph.
         draws: the noise that refills unselected entries, drawn for this query.
         memory: bytes that inputs and messages of one batch may take, roughly.
+        independent: whether copies in one batch are known not to influence each other; found out
+            when None.
     """
 
     name = "any-model"
@@ -47,10 +49,12 @@ class BatchedEvaluator(Evaluator):
         draws: Draws,
         *,
         memory: int = DEFAULT_MEMORY,
+        independent: bool | None = None,
     ) -> None:
         self.graph = graph
         self.samples = draws.shape[0]
         self.evaluations = 0
+        self._independent = independent
         self._predictor = predictor
         self._draws = draws
         self._x = graph.candidate_x  # (n, d)
@@ -74,7 +78,7 @@ class BatchedEvaluator(Evaluator):
 
     def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
-        columns = selection.features.nonzero().flatten()  # (f,)
+        columns = selection.columns  # (f,)
         kept = self._x[rows][:, columns]  # (r, f)
         blocks = []
         for inputs in self._inputs(selection):
@@ -87,7 +91,7 @@ class BatchedEvaluator(Evaluator):
 
     def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
-        rows = selection.nodes.nonzero().flatten()  # (v,)
+        rows = selection.rows  # (v,)
         kept = self._x[rows][:, columns].t()  # (k, v)
         blocks = []
         for inputs in self._inputs(selection):
@@ -175,13 +179,15 @@ class BatchedEvaluator(Evaluator):
 
     @cached_property
     def _copies_are_independent(self) -> bool:
+        if self._independent is not None:
+            return self._independent
         if self._copies == 1:
             return True
         true = self._x.unsqueeze(0)
         noisy = self._draws.matrices(torch.zeros(1, dtype=torch.long, device=self.device))
         together = self._run_copies(torch.cat([noisy, true]))
         alone = torch.cat([self._run_copies(noisy), self._run_copies(true)])
-        independent = all(map(same_output, together, alone))
+        independent = same_output(together, alone)
         if not independent:
             logger.warning(
                 "node %d: copies of the graph in one batch influence each other, so samples are "

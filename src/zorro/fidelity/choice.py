@@ -9,7 +9,6 @@ from torch import fx
 
 from zorro.computational_graph import ComputationalGraph
 from zorro.errors import ModelError
-from zorro.extras import Extras
 from zorro.fidelity.batched import BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.traced import Program, TracedEvaluator, Unserved, trace
@@ -32,16 +31,12 @@ class EvaluatorChoice:
 
     Args:
         predictor: the model.
-        extras: its further arguments.
         wanted: `"auto"`; `"any-model"` never traces; `"traced"` raises where it cannot.
         memory: bytes that an evaluation may take.
     """
 
-    def __init__(
-        self, predictor: Predictor, extras: Extras, *, wanted: EvaluatorName, memory: int
-    ) -> None:
+    def __init__(self, predictor: Predictor, *, wanted: EvaluatorName, memory: int) -> None:
         self._predictor = predictor
-        self._extras = extras
         self._wanted = wanted
         self._memory = memory
         self._traced: fx.Graph | None = None
@@ -50,10 +45,13 @@ class EvaluatorChoice:
 
     def evaluator(self, graph: ComputationalGraph, draws: Draws) -> Evaluator:
         """Return an evaluator of a query on some draws of noise."""
-        batched = BatchedEvaluator(self._predictor, graph, draws, memory=self._memory)
         program = self._program(graph, draws)
         if program is None:
-            return batched
+            return BatchedEvaluator(self._predictor, graph, draws, memory=self._memory)
+        # A batch of copies gave each what it gives alone, or the program would have been refused.
+        batched = BatchedEvaluator(
+            self._predictor, graph, draws, memory=self._memory, independent=True
+        )
         return TracedEvaluator(self._predictor, program, graph, draws, batched, memory=self._memory)
 
     def _program(self, graph: ComputationalGraph, draws: Draws) -> Program | None:
@@ -64,7 +62,7 @@ class EvaluatorChoice:
         if not self._reason:
             try:
                 if self._traced is None:
-                    self._traced = self._trace()
+                    self._traced = self._trace(graph)
                 program = Program(self._predictor.model, self._traced, graph)
                 check(self._predictor, program, graph, draws, memory=self._memory)
             except Unserved as reason:
@@ -73,9 +71,9 @@ class EvaluatorChoice:
         self._checked = (graph, program)
         return program
 
-    def _trace(self) -> fx.Graph:
+    def _trace(self, graph: ComputationalGraph) -> fx.Graph:
         try:
-            return trace(self._predictor.model, self._extras.copies(1))
+            return trace(self._predictor.model, graph.extras.copies(1))
         except Unserved as reason:
             self._reason = str(reason)  # the model's, not the query's: do not try again
             raise

@@ -17,6 +17,7 @@ from zorro.noise.distributions import (
     NoiseFunction,
     PublishedDraw,
     WholeRows,
+    column_means,
 )
 from zorro.noise.draws import DenseDraws, Draws
 
@@ -37,12 +38,13 @@ class Noise(Protocol):
 _BY_NAME: dict[str, Callable[[Tensor], Noise]] = {
     "column-marginals": ColumnMarginals,
     "rows": WholeRows,
-    "zeros": lambda x: Constant("zeros", torch.zeros_like(x[0])),
-    "means": lambda x: Constant("means", x.mean(0)),
+    "zeros": lambda x: Constant("zeros", torch.zeros(x.size(1), dtype=x.dtype, device=x.device)),
+    "means": lambda x: Constant("means", column_means(x)),
     "gaussian": Gaussian,
     "published": PublishedDraw,
 }
 NOISES = tuple(_BY_NAME)
+_DENSE_ONLY = ("gaussian", "published")
 
 
 def resolve(noise: str | Noise | NoiseFunction, x: Tensor) -> Noise:
@@ -51,11 +53,13 @@ def resolve(noise: str | Noise | NoiseFunction, x: Tensor) -> Noise:
     Args:
         noise: one of `NOISES`; an object with `draw`; or a function
             `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
-        x: (N, d), the feature matrix of the whole data set.
+        x: (N, d), the feature matrix of the whole data set, dense or sparse.
     """
     if isinstance(noise, str):
         if noise not in _BY_NAME:
             raise InputError(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}")
+        if noise in _DENSE_ONLY and x.layout != torch.strided:
+            raise InputError(f"noise: {noise!r} needs dense features: pass x.to_dense()")
         return _BY_NAME[noise](x)
     if isinstance(noise, Noise):
         return noise

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from zorro.grouping import Grouping, ranges
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms
 
 # Sparse noise is multiplied entry by entry, dense noise as a matrix.
@@ -41,9 +42,10 @@ class ColumnMarginals:
             column, row = x.t().nonzero(as_tuple=True)  # by column
             values = x[row, column]
         else:
-            by_column = x.to_sparse(layout=torch.sparse_coo).t().coalesce()
-            column, values = by_column.indices()[0], by_column.values()
-            column, values = column[values != 0], values[values != 0]
+            by_row = x.to_sparse(layout=torch.sparse_coo).coalesce()
+            stored = by_row.values().nonzero().flatten()
+            column = by_row.indices()[1][stored]
+            values = by_row.values()[stored][Grouping(column, x.size(1)).ordered]
         self.num_features = x.size(1)
         self._values = values  # (nnz,), by column
         self._count = torch.bincount(column, minlength=x.size(1))  # (d,)
@@ -180,8 +182,7 @@ class SparseDraws:
         if columns.numel() == self._noise.num_features and bool((columns.diff() == 1).all()):
             return self._kept
         column = torch.arange(columns.numel(), device=columns.device).repeat_interleave(count)
-        shift = start - (count.cumsum(0) - count)
-        at = torch.arange(column.numel(), device=columns.device) + shift[column]
+        at = ranges(start, count)
         return Entries(self._kept.position[at], column, self._kept.value[at])
 
     def _drawn(self, columns: Tensor) -> Entries:

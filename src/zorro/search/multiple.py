@@ -40,7 +40,7 @@ def search_multiple(
         return
     found = search(evaluator, tau=tau, k=k, allowed=allowed)
     yield found
-    if not found.selection.nodes.any() and not found.selection.features.any():
+    if found.selection.is_blank:
         return  # nothing is needed, so nothing can be removed
     for rest in (
         allowed.without(found.selection, nodes=True),

@@ -67,12 +67,8 @@ def search(
 
     every_feature = Selection(nothing.nodes, allowed.features)
     every_node = Selection(allowed.nodes, nothing.features)
-    nodes = _ranked(
-        hits_of(evaluator.hits_adding_nodes, every_feature, allowed.nodes.nonzero().flatten())
-    )
-    features = _ranked(
-        hits_of(evaluator.hits_adding_features, every_node, allowed.features.nonzero().flatten())
-    )
+    nodes = _ranked(hits_of(evaluator.hits_adding_nodes, every_feature, allowed.rows))
+    features = _ranked(hits_of(evaluator.hits_adding_features, every_node, allowed.columns))
     if _best(nodes)[1] > _best(features)[1]:
         move = Move(_best(nodes)[0], None, moves[-1].hits)
     else:
@@ -100,11 +96,11 @@ def _next_move(
     """Return the best addition among the first `k` remaining nodes and features, if any."""
     tried_nodes: dict[int, int] = {}
     tried_features: dict[int, int] = {}
-    if selection.features.any():
-        rows = _first_remaining(nodes, selection.nodes, k)
+    if selection.columns.numel():
+        rows = _first_remaining(nodes, selection.rows, k)
         tried_nodes = hits_of(evaluator.hits_adding_nodes, selection, rows)
-    if selection.nodes.any():
-        columns = _first_remaining(features, selection.features, k)
+    if selection.rows.numel():
+        columns = _first_remaining(features, selection.columns, k)
         tried_features = hits_of(evaluator.hits_adding_features, selection, columns)
     if not tried_nodes and not tried_features:
         return None
@@ -137,7 +133,7 @@ def _best(hits: dict[int, int]) -> tuple[int, int]:
 
 def _first_remaining(ranking: dict[int, int], selected: Tensor, k: int | None) -> Tensor:
     """Return the first `k` elements of a ranking that are not selected, in ascending order."""
-    taken = set(selected.nonzero().flatten().tolist())
+    taken = set(selected.tolist())
     remaining = (element for element in ranking if element not in taken)
     return torch.tensor(sorted(islice(remaining, k)), dtype=torch.long, device=selected.device)
 

@@ -1,0 +1,1 @@
+"""What `speed.py` and `gpu.py` measure, one subject a file."""

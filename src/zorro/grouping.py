@@ -1,0 +1,43 @@
+"""Items grouped by a key, once, so that reading a group costs what it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+
+class Grouping:
+    """The numbers 0 … t−1 grouped by their keys, ascending within a group.
+
+    >>> Grouping(torch.tensor([2, 0, 2, 1]), 3).members(torch.tensor([2, 0]))
+    tensor([0, 2, 1])
+
+    Args:
+        keys: (t,), the key of each number, from 0 to `groups` − 1.
+        groups: how many keys there are.
+    """
+
+    def __init__(self, keys: Tensor, groups: int) -> None:
+        total = keys.numel()
+        # Of a matrix with a one at (number, key), the columns are the groups. Turning rows into
+        # columns is a counting sort, at 10 million keys 3 times as fast as a stable argsort.
+        one_each = (np.ones(total, np.int8), keys.cpu().numpy(), np.arange(total + 1))
+        by_key = sp.csr_array(one_each, shape=(total, groups)).tocsc()
+        self.ordered = torch.from_numpy(by_key.indices).to(keys.device)  # (t,)
+        self._start = torch.from_numpy(by_key.indptr).to(keys.device)  # (groups + 1,)
+
+    def members(self, keys: Tensor, *, most: int | None = None) -> Tensor:
+        """Return the numbers of some groups, group after group, `most` of each at most."""
+        start = self._start[keys]
+        count = self._start[keys + 1] - start
+        if most is not None:
+            count = count.clamp(max=most)
+        return self.ordered[ranges(start, count)].long()
+
+
+def ranges(start: Tensor, count: Tensor) -> Tensor:
+    """Return start[i], start[i] + 1, …, `count[i]` numbers for each i, one after the other."""
+    shift = start - (count.cumsum(0) - count)
+    return torch.arange(int(count.sum()), device=start.device) + shift.repeat_interleave(count)

@@ -1,0 +1,29 @@
+"""How much memory an evaluation may take when nobody says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch
+
+_FALLBACK = 1 << 30
+
+
+def default_budget(device: torch.device) -> int:
+    """Return a quarter of the memory (bytes) that is free on a device now."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return int(free) // 4
+    return _available() // 4
+
+
+def _available() -> int:
+    """Return the memory that programs can still get without swapping."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError, IndexError):
+        return 4 * _FALLBACK
