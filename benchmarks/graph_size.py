@@ -225,8 +225,9 @@ def table(results: dict[str, Any]) -> str:
         "",
         "`python benchmarks/graph_size.py` (`make graph-size`): the same component "
         f"({COMPONENT} nodes, {FEATURES} features) in each graph, a 2-layer GCN, features sparse, "
-        f"one thread, torch {results['torch']}. Set-up is paid once a graph; extraction and explanation are the "
-        f"medians of {RUNS} runs that alternate between the sizes.",
+        f"one thread, torch {results['torch']}. Set-up is paid once a graph; "
+        f"extraction and explanation are the medians of {RUNS} runs that alternate between the "
+        "sizes.",
         "",
         "| edges | nodes | non-zero features | once: check input | index edges | set up noise | "
         "a query: extraction | explanation, extraction included |",
