@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement graph-size clean
+.PHONY: demo test lint accuracy agreement same-hits graph-size bench clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -29,12 +29,23 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Test accuracies of the paper's models and of our own training; an hour.
+accuracy: $(STAMP)
+	$(BIN)/python benchmarks/accuracy.py
+
+# Is the class on the extracted graph that on the whole graph? All of the paper's query nodes.
+agreement: $(STAMP)
+	$(BIN)/python benchmarks/class_agreement.py
+
+# Do both evaluators and a plain loop give the same hits, sample by sample?
+same-hits: $(STAMP)
+	$(BIN)/python benchmarks/same_hits.py
+
 # The same query in graphs of 100 thousand to 10 million edges.
 graph-size: $(STAMP)
 	$(BIN)/python benchmarks/graph_size.py
 
 # How long explanations take; finished measurements are kept (`--fresh` forgets them).
-.PHONY: bench
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed.py
 

@@ -99,7 +99,7 @@ def _measure_cell(store: Store, cell: Cell, count: int) -> None:
         cell,
         [(row["node"], row["inputs"]) for row in rows],
         most_per_node=120.0,
-        most_in_all=300.0 if cell == FIRST else 120.0,
+        most_in_all=120.0 if cell == FIRST else 60.0,
         limit=CELL_LIMIT,
     )
     for name, some, whole in (

@@ -41,9 +41,9 @@ def draw_cells(cells: Sequence[Row], folder: Path) -> None:
                 [y] * len(summary["seconds"]),
                 linestyle="none",
                 marker=".",
-                markersize=4,
+                markersize=5,
                 color=colour,
-                alpha=0.3,
+                alpha=0.45,
                 markeredgewidth=0,
             )
             axes.plot(
@@ -127,7 +127,7 @@ def _draw_sizes(axes: Axes, series: dict[str, Any]) -> None:
                 label=None if stalled else label,
             )
     axes.plot([], [], "o", color=GREY, markerfacecolor="white", label="hollow: over 100 steps")
-    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    axes.legend(fontsize=7.5, frameon=False, loc="lower right", borderpad=0.1, labelspacing=0.3)
     _log_axes(axes, "candidate nodes of the query", ticks=(1, 10, 100, 1000))
 
 
