@@ -71,7 +71,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     names = [str(cell) for cell in CELLS]
     parser.add_argument("--cells", nargs="+", default=names, help="such as 'cora gcn'")
-    parser.add_argument("--nodes", type=int, help="nodes per cell (30 for cora gcn, 12 elsewhere)")
+    parser.add_argument("--nodes", type=int, help="nodes per cell (30 for cora gcn, 8 elsewhere)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--fresh", action="store_true", help="forget earlier measurements")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
@@ -79,7 +79,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _count(cell: Cell, asked: int | None) -> int:
-    return asked or (30 if cell == FIRST else 12)
+    return asked or (30 if cell == FIRST else 8)
 
 
 def _measure_cell(store: Store, cell: Cell, count: int) -> None:
@@ -99,7 +99,7 @@ def _measure_cell(store: Store, cell: Cell, count: int) -> None:
         cell,
         [(row["node"], row["inputs"]) for row in rows],
         most_per_node=120.0,
-        most_in_all=120.0 if cell == FIRST else 60.0,
+        most_in_all=120.0 if cell == FIRST else 30.0,
         limit=CELL_LIMIT,
     )
     for name, some, whole in (

@@ -14,7 +14,7 @@ NOTES = (
     "makes for it, counted from the search's own moves: 1 + nodes + features + up to 2 K per "
     "step. It is an extrapolation, not a run.",
     "- **any-model**: whole explanations with the evaluator that runs the model on batches of "
-    "copies; nodes that would have gone over the time set aside are left out (60 s a cell, 120 s "
+    "copies; nodes that would have gone over the time set aside are left out (30 s a cell, 120 s "
     "for Cora GCN), so its median is of smaller queries than the others'.",
     "- **traced**: whole explanations: extraction, noise, the check of the traced model against "
     "the model itself, search. Searches that stall, with hundreds of steps, are included.",

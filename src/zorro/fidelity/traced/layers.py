@@ -187,13 +187,7 @@ def _gat(
         out = edges.summed(attention.unsqueeze(-1) * x[edges.sender])  # (r, B, H, C)
         return _joined(layer, out, parts, edges)
 
-    return rows.attended(
-        edge_index,
-        [layer.lin.weight.t(), *_residual(layer)],
-        [None, *[None for _ in _residual(layer)]],
-        flow=layer.flow,
-        combine=combine,
-    )
+    return _attention(layer, rows, edge_index, [layer.lin], combine)
 
 
 @serves(gnn.GATv2Conv)
@@ -222,13 +216,7 @@ def _gatv2(
         attention = edges.softmax((both * layer.att).sum(-1))  # (e, B, H)
         return _joined(layer, edges.summed(attention.unsqueeze(-1) * sent), parts, edges)
 
-    return rows.attended(
-        edge_index,
-        [layer.lin_l.weight.t(), layer.lin_r.weight.t(), *_residual(layer)],
-        [layer.lin_l.bias, layer.lin_r.bias, *[None for _ in _residual(layer)]],
-        flow=layer.flow,
-        combine=combine,
-    )
+    return _attention(layer, rows, edge_index, [layer.lin_l, layer.lin_r], combine)
 
 
 @serves(gnn.TransformerConv)
@@ -267,13 +255,7 @@ def _transformer(
         beta: Tensor = layer.lin_beta(torch.cat([out, skip, out - skip], dim=-1)).sigmoid()
         return beta * skip + (1 - beta) * out
 
-    return rows.attended(
-        edge_index,
-        [lin.weight.t() for lin in projections],
-        [lin.bias for lin in projections],
-        flow=layer.flow,
-        combine=combine,
-    )
+    return _attention(layer, rows, edge_index, projections, combine)
 
 
 def split_first_linear(module: nn.Module) -> tuple[Any, Callable[[Tensor], Tensor]]:
@@ -350,9 +332,23 @@ def _with_self_loops(
     return looped
 
 
-def _residual(layer: Any) -> list[Tensor]:
-    residual = getattr(layer, "res", None)
-    return [] if residual is None else [residual.weight.t()]
+def _attention(
+    layer: Any,
+    rows: Rows,
+    edge_index: Tensor,
+    projections: list[Any],
+    combine: Callable[[list[Tensor], Edges], Tensor],
+) -> Plan:
+    """Plan an attention layer from its projections, and its residual one where it has one."""
+    if getattr(layer, "res", None) is not None:
+        projections = [*projections, layer.res]
+    return rows.attended(
+        edge_index,
+        [lin.weight.t() for lin in projections],
+        [lin.bias for lin in projections],
+        flow=layer.flow,
+        combine=combine,
+    )
 
 
 def _by_head(values: Tensor, heads: int) -> Tensor:
