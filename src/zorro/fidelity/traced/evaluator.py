@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, fx
 
 from zorro.computational_graph import ComputationalGraph, same_output
-from zorro.edge_index import ascending
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.traced.layers import Unserved
@@ -89,6 +88,8 @@ class TracedEvaluator(Evaluator):
         self._pairs_at_once = max(1, numbers // max(1, width))
         self._columns_at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
         self._last: tuple[Selection, dict[fx.Node, Tensor], Tensor] | None = None
+        self._kept_noise: dict[int, Tensor] = {}
+        self._most_kept = memory // 8 // max(1, self._x.numel() * self._x.element_size())
         self._product = torch.zeros_like(self._noise_product)
         self._product_features = torch.zeros_like(self._x[0], dtype=torch.bool)
         self._product_updates = 0
@@ -111,6 +112,7 @@ class TracedEvaluator(Evaluator):
         """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
         states, base = self._base(selection)
         scores = base.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
+        ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
         rows = selection.rows  # (v,)
         mixings = {
             node: [mixing.restricted(rows) for mixing in entry.mixings]
@@ -132,15 +134,15 @@ class TracedEvaluator(Evaluator):
                         mixed = mixing.times(delta).unsqueeze(-1)  # (q, p, 1)
                         state = torch.addcmul(state, mixed, weight[column])
                     changed[node] = state
-                scores[candidate + first, sample] = self._settled(
-                    self._run(changed), selection, sample, columns=column
-                )
-        return scores
+                scores[candidate + first, sample] = self._run(changed)
+                ran[candidate + first, sample] = True
+        return self._settled(scores, ran, selection, columns=columns)
 
     def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
         states, base = self._base(selection)
         scores = base.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
+        ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (r, S)
         product = self._change_product(selection)[rows]  # (r, S, H)
         product.masked_fill_(selection.nodes[rows].view(-1, 1, 1), 0)  # there already
         pairs = (product != 0).any(-1).nonzero()  # (p, 2): candidate, sample
@@ -157,10 +159,9 @@ class TracedEvaluator(Evaluator):
                 for column, part in zip(columns[node], entry.parts, strict=True):
                     state = torch.addcmul(state, column[:, candidate].unsqueeze(-1), delta[:, part])
                 changed[node] = state
-            scores[candidate, sample] = self._settled(
-                self._run(changed), selection, sample, rows=rows[candidate]
-            )
-        return scores
+            scores[candidate, sample] = self._run(changed)
+            ran[candidate, sample] = True
+        return self._settled(scores, ran, selection, rows=rows)
 
     def _base(self, selection: Selection) -> tuple[dict[fx.Node, Tensor], Tensor]:
         """Return each entry's states (q, S, h) and the scores (S, C) under a selection."""
@@ -176,14 +177,12 @@ class TracedEvaluator(Evaluator):
         every = torch.arange(self.samples, device=self.device)
         scores = torch.cat(
             [
-                self._settled(
-                    self._run({node: state[:, part] for node, state in states.items()}),
-                    selection,
-                    part,
-                )
+                self._run({node: state[:, part] for node, state in states.items()})
                 for part in _chunks(every, self._pairs_at_once)
             ]
         )
+        ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
+        scores = self._settled(scores.unsqueeze(0), ran.unsqueeze(0), selection)[0]
         self._last = (selection, states, scores)
         return states, scores
 
@@ -247,32 +246,48 @@ class TracedEvaluator(Evaluator):
     def _settled(
         self,
         scores: Tensor,
+        ran: Tensor,
         selection: Selection,
-        samples: Tensor,
         *,
         rows: Tensor | None = None,
         columns: Tensor | None = None,
     ) -> Tensor:
-        """Replace scores (p, C) that are too close to call by the model's own."""
+        """Replace scores that are too close to call by the model's own.
+
+        Args:
+            scores: (k, S, C) of candidates and samples.
+            ran: (k, S), those that are not the selection's own.
+            selection: what the candidates are added to.
+            rows: (k,) the candidates, if they are nodes;
+            columns: (k,) if they are features.
+        """
         best = scores.topk(2, dim=-1).values
         scale = 1 + scores.abs().amax(-1)
-        unsure = (~(best[:, 0] - best[:, 1] > _CLOSE * scale)).nonzero().flatten()
-        if unsure.numel() == 0:
-            return scores
-        at_once = max(1, _NOISE_NUMBERS // max(1, self._x.numel()))
-        for some in _chunks(unsure, at_once):
-            mask = (selection.nodes.unsqueeze(1) & selection.features).expand(some.numel(), -1, -1)
-            mask = mask.clone()  # (u, n, d)
-            each = torch.arange(some.numel(), device=self.device)
+        clear = best[:, :, 0] - best[:, :, 1] > _CLOSE * scale
+        unsure = (ran & ~clear).nonzero()  # (u, 2): candidate, sample
+        base = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
+        for some in _chunks(unsure, max(1, _NOISE_NUMBERS // max(1, self._x.numel()))):
+            candidate, sample = some.t()
+            mask = base.repeat(some.size(0), 1, 1)  # (u, n, d)
+            each = torch.arange(some.size(0), device=self.device)
             if rows is not None:
-                mask[each, rows[some]] = selection.features
+                mask[each, rows[candidate]] = selection.features
             if columns is not None:
-                mask[each, :, columns[some]] = selection.nodes
-            which = ascending(samples[some])
-            noise = self._draws.matrices(which)  # each sample once
-            noise = noise[torch.searchsorted(which, samples[some])]  # (u, n, d)
-            scores[some] = self._batched.run(torch.where(mask, self._x, noise))
+                mask[each, :, columns[candidate]] = selection.nodes
+            noise = self._noise_of(sample.tolist())  # (u, n, d)
+            scores[candidate, sample] = self._batched.run(torch.where(mask, self._x, noise))
         return scores
+
+    def _noise_of(self, samples: list[int]) -> Tensor:
+        """Return the noise (u, n, d) of samples; those on a knife's edge are asked for often."""
+        surplus = max(0, len(self._kept_noise) - self._most_kept)
+        for sample in list(self._kept_noise)[:surplus]:  # the oldest
+            del self._kept_noise[sample]
+        missing = sorted(set(samples) - set(self._kept_noise))
+        if missing:
+            drawn = self._draws.matrices(torch.tensor(missing, device=self.device))
+            self._kept_noise.update(zip(missing, drawn, strict=True))
+        return torch.stack([self._kept_noise[sample] for sample in samples])
 
 
 def check(
