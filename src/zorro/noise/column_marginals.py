@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from zorro.grouping import Grouping, ranges
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms
@@ -13,6 +14,7 @@ from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms
 # Sparse noise is multiplied entry by entry, dense noise as a matrix.
 _DENSE = 0.2
 _ENTRIES_AT_ONCE = 1 << 22
+_KEPT_BYTES = 16  # per non-zero, while the parts are joined
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,15 @@ class Entries:
     position: Tensor  # (t,), sample · nodes + node
     column: Tensor  # (t,), which of the asked columns
     value: Tensor  # (t,)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Non-zeros of all columns; those of column j stand from starts[j] to starts[j + 1]."""
+
+    position: Tensor  # (t,)
+    value: Tensor  # (t,)
+    starts: Tensor  # (d + 1,)
 
 
 class ColumnMarginals:
@@ -117,13 +128,9 @@ class SparseDraws:
         self._keys = torch.tensor(keys, device=device)
         self._skipped = samples.start - blocks.start * BLOCK
         expected = noise.density * noise.num_features * nodes * len(blocks) * BLOCK
-        self._kept: Entries | None = None
-        self._starts: Tensor | None = None
-        if expected * 24 <= memory:
-            every = torch.arange(noise.num_features, device=device)
-            self._kept = self._drawn(every)
-            boundaries = torch.arange(noise.num_features + 1, device=device)
-            self._starts = torch.searchsorted(self._kept.column, boundaries)
+        self._kept: _Kept | None = None
+        if expected * _KEPT_BYTES <= memory:
+            self._kept = self._drawn_whole()
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -168,22 +175,32 @@ class SparseDraws:
 
     def _column_chunks(self, width: int = 1) -> list[Tensor]:
         samples, nodes, features = self.shape
-        share = 1.0 if self._noise.density > _DENSE else max(self._noise.density, 1e-3)
+        share = 1.0 if self._noise.density > _DENSE else max(self._noise.density, 1e-4)
         per_column = samples * nodes * share * width
         at_once = max(1, int(_ENTRIES_AT_ONCE / max(per_column, 1.0)))
         every = torch.arange(features, device=self._keys.device)
         return [every[start : start + at_once] for start in range(0, features, at_once)]
 
     def _entries(self, columns: Tensor) -> Entries:
-        if self._kept is None or self._starts is None:
+        if self._kept is None:
             return self._drawn(columns)
-        start = self._starts[columns]
-        count = self._starts[columns + 1] - start
-        if columns.numel() == self._noise.num_features and bool((columns.diff() == 1).all()):
-            return self._kept
+        start = self._kept.starts[columns]
+        count = self._kept.starts[columns + 1] - start
         column = torch.arange(columns.numel(), device=columns.device).repeat_interleave(count)
         at = ranges(start, count)
-        return Entries(self._kept.position[at], column, self._kept.value[at])
+        return Entries(self._kept.position[at].long(), column, self._kept.value[at])
+
+    def _drawn_whole(self) -> _Kept:
+        """Draw every column, some at a time: what drawing takes is many times what it leaves."""
+        small = len(self._samples) * self._nodes < 1 << 31
+        positions, values, counts = [], [], []
+        for columns in self._column_chunks():
+            entries = self._drawn(columns)
+            positions.append(entries.position.int() if small else entries.position)
+            values.append(entries.value)
+            counts.append(torch.bincount(entries.column, minlength=columns.numel()))
+        ends = torch.cat(counts).cumsum(0)
+        return _Kept(torch.cat(positions), torch.cat(values), functional.pad(ends, (1, 0)))
 
     def _drawn(self, columns: Tensor) -> Entries:
         entries = self._noise.entries(columns, self._keys, nodes=self._nodes)
