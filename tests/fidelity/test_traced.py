@@ -43,6 +43,13 @@ class Weighted(TwoLayers):
         return self.second(x, edge_index, edge_weight)
 
 
+class WithColumn(TwoLayers):
+    def forward(self, x, edge_index, edge_weight):
+        attributes = edge_weight.view(-1, 1)
+        x = self.norm(self.first(x, edge_index, attributes).relu())
+        return self.second(x, edge_index, attributes)
+
+
 def perceptron(width_in, width_out):
     return nn.Sequential(nn.Linear(width_in, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, width_out))
 
@@ -80,6 +87,9 @@ LAYERS = {
     "GraphConv weighted": lambda: two(lambda a, b: gnn.GraphConv(a, b, aggr="mean"), kind=Weighted),
     "TransformerConv": lambda: two(
         lambda a, b: gnn.TransformerConv(a, b, heads=2), width=2 * HIDDEN
+    ),
+    "TransformerConv edges": lambda: two(
+        lambda a, b: gnn.TransformerConv(a, b, heads=2, edge_dim=1, concat=False), kind=WithColumn
     ),
     "TransformerConv beta": lambda: two(lambda a, b: gnn.TransformerConv(a, b, beta=True)),
     "APPNP first": lambda: Plain(gnn.APPNP(2, 0.1), gnn.GCNConv(FEATURES, CLASSES), FEATURES),
@@ -218,7 +228,7 @@ def test_layers(name):
     x, edge_index = a_graph(seed=1)
     model = settle(LAYERS[name]())
     kwargs = {}
-    if isinstance(model, Weighted):
+    if isinstance(model, Weighted | WithColumn):
         kwargs["edge_weight"] = torch.rand(edge_index.size(1)) + 0.2
     traced, batched = both(model, x, edge_index, query=5, kwargs=kwargs)
     compare(traced, batched)

@@ -176,16 +176,20 @@ def _gat(
         by_edge = layer.lin_edge(edge_attr.view(edge_index.size(1), -1)).view(-1, heads, width)
         shift = (by_edge * layer.att_edge).sum(-1)  # (e, H)
 
+    # Both halves of the attention at once: x (…, H · C) times this is (…, 2 H).
+    own_head = torch.eye(heads, device=rows.device, dtype=rows.dtype).repeat_interleave(width, 0)
+    attend = torch.cat(
+        [own_head * att.reshape(-1, 1) for att in (layer.att_src, layer.att_dst)], dim=1
+    )
+
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
         x = _by_head(parts[0], heads)  # (m, B, H, C)
-        sent = (x * layer.att_src).sum(-1)[edges.sender]
-        received = (x[edges.own] * layer.att_dst).sum(-1)[edges.receiver]
-        logits = sent + received  # (e, B, H)
+        sent, received = (parts[0] @ attend).chunk(2, dim=-1)  # each (m, B, H)
+        logits = sent[edges.sender] + received[edges.own][edges.receiver]  # (e, B, H)
         if shift is not None:
             logits = logits + shift[edges.ids].unsqueeze(1)
         attention = edges.softmax(functional.leaky_relu(logits, layer.negative_slope))
-        out = edges.summed(attention.unsqueeze(-1) * x[edges.sender])  # (r, B, H, C)
-        return _joined(layer, out, parts, edges)
+        return _joined(layer, edges.weighted_sum(attention, x), parts, edges)
 
     return _attention(layer, rows, edge_index, [layer.lin], combine)
 
@@ -207,14 +211,14 @@ def _gatv2(
         by_edge = layer.lin_edge(edge_attr.view(edge_index.size(1), -1)).view(-1, heads, width)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
-        sent = _by_head(parts[0], heads)[edges.sender]  # (e, B, H, C)
+        x = _by_head(parts[0], heads)  # (m, B, H, C)
         received = _by_head(parts[1], heads)[edges.own][edges.receiver]
-        both = sent + received
+        both = x[edges.sender] + received  # (e, B, H, C)
         if by_edge is not None:
             both = both + by_edge[edges.ids].unsqueeze(1)
         both = functional.leaky_relu(both, layer.negative_slope)
         attention = edges.softmax((both * layer.att).sum(-1))  # (e, B, H)
-        return _joined(layer, edges.summed(attention.unsqueeze(-1) * sent), parts, edges)
+        return _joined(layer, edges.weighted_sum(attention, x), parts, edges)
 
     return _attention(layer, rows, edge_index, [layer.lin_l, layer.lin_r], combine)
 
@@ -239,13 +243,14 @@ def _transformer(
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
         query, key, value = (_by_head(part, heads) for part in parts[:3])
-        keys, values = key[edges.sender], value[edges.sender]  # (e, B, H, C)
+        keys = key[edges.sender]  # (e, B, H, C)
         if by_edge is not None:
             keys = keys + by_edge[edges.ids].unsqueeze(1)
-            values = values + by_edge[edges.ids].unsqueeze(1)
         asked = query[edges.own][edges.receiver]
         attention = edges.softmax((asked * keys).sum(-1) / math.sqrt(width))
-        out = edges.summed(attention.unsqueeze(-1) * values)  # (r, B, H, C)
+        out = edges.weighted_sum(attention, value)  # (r, B, H, C)
+        if by_edge is not None:
+            out = out + edges.summed(attention.unsqueeze(-1) * by_edge[edges.ids].unsqueeze(1))
         out = out.flatten(-2) if layer.concat else out.mean(-2)
         if not layer.root_weight:
             return out

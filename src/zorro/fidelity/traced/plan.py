@@ -246,8 +246,27 @@ class Edges:
 
     def summed(self, messages: Tensor) -> Tensor:
         """Add up messages (e, B, …) at their receivers, (r, B, …)."""
-        shape = (self.own.numel(), *messages.shape[1:])
-        return messages.new_zeros(shape).index_add_(0, self.receiver, messages)
+        total = messages.new_zeros(self.own.numel(), *messages.shape[1:])
+        return total.index_add_(0, self.receiver, messages)
+
+    def weighted_sum(self, weights: Tensor, values: Tensor) -> Tensor:
+        """Add up w_e · values[e's sender] at the receivers.
+
+        Args:
+            weights: (e, B, H), one per edge and head.
+            values: (m, B, H, C), one per row that is read.
+
+        Returns:
+            (r, B, H, C).
+        """
+        total = values.new_zeros(self.own.numel(), *values.shape[1:])
+        if values.is_cuda:
+            return total.index_add_(0, self.receiver, weights.unsqueeze(-1) * values[self.sender])
+        # A message at a time stays in the caches; all of them at once is several times slower.
+        pairs = zip(self.sender.tolist(), self.receiver.tolist(), strict=True)
+        for edge, (sender, receiver) in enumerate(pairs):
+            total[receiver].addcmul_(weights[edge].unsqueeze(-1), values[sender])
+        return total
 
 
 def row_wise(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
