@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from zorro.grouping import Grouping, ranges
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms
@@ -14,7 +13,7 @@ from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms
 # Sparse noise is multiplied entry by entry, dense noise as a matrix.
 _DENSE = 0.2
 _ENTRIES_AT_ONCE = 1 << 22
-_KEPT_BYTES = 16  # per non-zero, while the parts are joined
+_KEPT_BYTES = 12  # per non-zero: position and value
 
 
 @dataclass(frozen=True)
@@ -127,10 +126,10 @@ class SparseDraws:
         keys = [key_of(seed, query, block) for block in blocks]
         self._keys = torch.tensor(keys, device=device)
         self._skipped = samples.start - blocks.start * BLOCK
-        expected = noise.density * noise.num_features * nodes * len(blocks) * BLOCK
+        expected = noise.density * noise.num_features * nodes * len(samples)
         self._kept: _Kept | None = None
         if expected * _KEPT_BYTES <= memory:
-            self._kept = self._drawn_whole()
+            self._kept = self._drawn_whole(expected)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -190,17 +189,26 @@ class SparseDraws:
         at = ranges(start, count)
         return Entries(self._kept.position[at].long(), column, self._kept.value[at])
 
-    def _drawn_whole(self) -> _Kept:
-        """Draw every column, some at a time: what drawing takes is many times what it leaves."""
-        small = len(self._samples) * self._nodes < 1 << 31
-        positions, values, counts = [], [], []
+    def _drawn_whole(self, expected: float) -> _Kept:
+        """Draw every column, some at a time: what drawing takes is many times what it leaves.
+
+        Parts are written into place; collected and joined, they would take their size twice.
+        """
+        samples, nodes, features = self.shape
+        room = int(expected + 12 * expected**0.5) + 1024  # beyond any plausible number
+        small = samples * nodes < 1 << 31
+        device = self._keys.device
+        position = torch.empty(room, dtype=torch.int if small else torch.long, device=device)
+        value = torch.empty(room, dtype=self._noise._values.dtype, device=device)
+        starts = torch.zeros(features + 1, dtype=torch.long, device=device)
+        end = 0
         for columns in self._column_chunks():
             entries = self._drawn(columns)
-            positions.append(entries.position.int() if small else entries.position)
-            values.append(entries.value)
-            counts.append(torch.bincount(entries.column, minlength=columns.numel()))
-        ends = torch.cat(counts).cumsum(0)
-        return _Kept(torch.cat(positions), torch.cat(values), functional.pad(ends, (1, 0)))
+            start, end = end, end + entries.value.numel()
+            position[start:end] = entries.position
+            value[start:end] = entries.value
+            starts[columns + 1] = torch.bincount(entries.column, minlength=columns.numel())
+        return _Kept(position[:end], value[:end], starts.cumsum(0))
 
     def _drawn(self, columns: Tensor) -> Entries:
         entries = self._noise.entries(columns, self._keys, nodes=self._nodes)
