@@ -286,7 +286,10 @@ class TracedEvaluator(Evaluator):
         missing = sorted(set(samples) - set(self._kept_noise))
         if missing:
             drawn = self._draws.matrices(torch.tensor(missing, device=self.device))
-            self._kept_noise.update(zip(missing, drawn, strict=True))
+            # Copies: a view would keep what was drawn with it.
+            self._kept_noise.update(
+                (sample, noise.clone()) for sample, noise in zip(missing, drawn, strict=True)
+            )
         return torch.stack([self._kept_noise[sample] for sample in samples])
 
 
