@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -28,8 +27,6 @@ from zorro.search.multiple import search_multiple
 from zorro.search.paper import Found, search
 from zorro.selection import Selection
 from zorro.version import __version__
-
-logger = logging.getLogger(__name__)
 
 
 class Zorro:

@@ -171,10 +171,8 @@ def _gat(
         raise Unserved("GATConv for bipartite graphs or with returned attention")
     edge_index, edge_attr = _with_self_loops(layer, rows, edge_index, edge_attr)
     heads, width = layer.heads, layer.out_channels
-    shift: Tensor | None = None
-    if layer.lin_edge is not None and edge_attr is not None:
-        by_edge = layer.lin_edge(edge_attr.view(edge_index.size(1), -1)).view(-1, heads, width)
-        shift = (by_edge * layer.att_edge).sum(-1)  # (e, H)
+    by_edge = _projected_edges(layer, edge_attr)
+    shift = None if by_edge is None else (by_edge * layer.att_edge).sum(-1)  # (e, H)
 
     # Both halves of the attention at once: x (…, H · C) times this is (…, 2 H).
     own_head = torch.eye(heads, device=rows.device, dtype=rows.dtype).repeat_interleave(width, 0)
@@ -205,10 +203,8 @@ def _gatv2(
     if return_attention_weights is not None:
         raise Unserved("GATv2Conv with returned attention")
     edge_index, edge_attr = _with_self_loops(layer, rows, edge_index, edge_attr)
-    heads, width = layer.heads, layer.out_channels
-    by_edge: Tensor | None = None
-    if layer.lin_edge is not None and edge_attr is not None:
-        by_edge = layer.lin_edge(edge_attr.view(edge_index.size(1), -1)).view(-1, heads, width)
+    heads = layer.heads
+    by_edge = _projected_edges(layer, edge_attr)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
         x = _by_head(parts[0], heads)  # (m, B, H, C)
@@ -234,9 +230,7 @@ def _transformer(
     if return_attention_weights is not None:
         raise Unserved("TransformerConv with returned attention")
     heads, width = layer.heads, layer.out_channels
-    by_edge: Tensor | None = None
-    if layer.lin_edge is not None and edge_attr is not None:
-        by_edge = layer.lin_edge(edge_attr).view(-1, heads, width)
+    by_edge = _projected_edges(layer, edge_attr)
     projections = [layer.lin_query, layer.lin_key, layer.lin_value]
     if layer.root_weight:
         projections.append(layer.lin_skip)
@@ -335,6 +329,14 @@ def _with_self_loops(
         edge_index, edge_attr, fill_value=layer.fill_value, num_nodes=rows.nodes
     )
     return looped
+
+
+def _projected_edges(layer: Any, edge_attr: Tensor | None) -> Tensor | None:
+    """Return the layer's projection of edge attributes (e, H, C), where it has both."""
+    if layer.lin_edge is None or edge_attr is None:
+        return None
+    projected: Tensor = layer.lin_edge(edge_attr.view(edge_attr.size(0), -1))
+    return projected.view(-1, layer.heads, layer.out_channels)
 
 
 def _attention(
