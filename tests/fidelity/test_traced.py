@@ -12,7 +12,7 @@ from zorro import Zorro, data, models
 from zorro.computational_graph import Extractor
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator, EvaluatorChoice
-from zorro.fidelity.traced import TracedEvaluator, layers
+from zorro.fidelity.traced import TracedEvaluator, layers, program
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.selection import Selection
@@ -223,6 +223,16 @@ def same(ours, theirs):
     assert torch.equal(ours.argmax(-1), theirs.argmax(-1))
 
 
+@pytest.fixture(params=["as it is best", "by row", "all rows"])
+def way(request, monkeypatch):
+    """How changed inputs are computed: graphs of tests are too small for one of the ways."""
+    worth = {"by row": 0, "all rows": 1 << 60}.get(request.param)
+    if worth is not None:
+        monkeypatch.setattr(program, "_WORTH", worth)
+        monkeypatch.setattr(program, "_MOST_CHANGED", 2.0)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name):
     x, edge_index = a_graph(seed=1)
@@ -239,6 +249,7 @@ def test_every_registered_layer_is_tested():
     assert {layer.__name__ for layer in layers.LAYERS} == tested - {"reversed"}
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", BASIC)
 def test_models(name):
     model = settle(BASIC[name]())
@@ -253,6 +264,17 @@ def test_other_noise(kind):
     compare(traced, batched)
 
 
+@pytest.mark.usefixtures("way")
+def test_attention_that_a_change_takes_over():
+    """Exchanging a message that was nearly all of a sum must not lose the sum's digits."""
+    x, edge_index = a_graph(seed=5)
+    model = settle(two(gnn.GATConv))
+    with torch.no_grad():
+        model.first.att_src.mul_(30)
+    traced, batched = both(model, x, edge_index, query=5)
+    compare(traced, batched)
+
+
 class NodeInputs(nn.Module):
     def __init__(self):
         super().__init__()
@@ -264,6 +286,7 @@ class NodeInputs(nn.Module):
         return self.two(hidden.relu(), edge_index)
 
 
+@pytest.mark.usefixtures("way")
 def test_node_level_arguments_follow():
     x, edge_index = a_graph(seed=3)
     kwargs = {"position": torch.randn(40, HIDDEN), "scale": 2.0}

@@ -72,10 +72,10 @@ class ColumnMarginals:
         draws = SparseDraws(self, candidates.size(0), seed=seed, query=query, samples=samples)
         return draws.matrices(torch.arange(len(samples), device=candidates.device))
 
-    def entries(self, columns: Tensor, keys: Tensor, *, nodes: int) -> Entries:
-        """Draw the non-zeros of `columns` (k,) in the blocks of samples with `keys` (b,)."""
+    def entries(self, columns: Tensor, keys: Tensor, *, nodes: int, first: int = BLOCK) -> Entries:
+        """Draw the non-zeros of `columns` (k,) in the `first` samples of blocks `keys` (b,)."""
         count = keys.numel()
-        positions = BLOCK * nodes
+        positions = first * nodes
         stream = child_keys(keys, columns).flatten()  # (k · b,), column after column
         owner = torch.arange(columns.numel(), device=keys.device).repeat_interleave(count)
         density = self._density[columns][owner]
@@ -85,10 +85,10 @@ class ColumnMarginals:
             draws = (expected + slack * (expected.sqrt() + 1)).ceil().long()
             draws[density == 0] = 0
             which = torch.arange(draws.numel(), device=keys.device).repeat_interleave(draws)
-            first = draws.cumsum(0) - draws
-            counter = torch.arange(which.numel(), device=keys.device) - first[which]
-            position = _positions(stream[which], counter, density[which], first[which], positions)
-            last = (first + draws - 1)[draws > 0]
+            start = draws.cumsum(0) - draws
+            counter = torch.arange(which.numel(), device=keys.device) - start[which]
+            position = _positions(stream[which], counter, density[which], start[which], positions)
+            last = (start + draws - 1)[draws > 0]
             if bool((position[last] >= positions).all()):
                 break
             slack *= 2.0  # counters address the draws, so the first ones stay as they were
@@ -126,6 +126,8 @@ class SparseDraws:
         keys = [key_of(seed, query, block) for block in blocks]
         self._keys = torch.tensor(keys, device=device)
         self._skipped = samples.start - blocks.start * BLOCK
+        # A part of one block is drawn no further than its last sample.
+        self._walked = BLOCK if len(blocks) > 1 else self._skipped + len(samples)
         expected = noise.density * noise.num_features * nodes * len(samples)
         self._kept: _Kept | None = None
         if expected * _KEPT_BYTES <= memory:
@@ -211,9 +213,9 @@ class SparseDraws:
         return _Kept(position[:end], value[:end], starts.cumsum(0))
 
     def _drawn(self, columns: Tensor) -> Entries:
-        entries = self._noise.entries(columns, self._keys, nodes=self._nodes)
+        entries = self._noise.entries(columns, self._keys, nodes=self._nodes, first=self._walked)
         position = entries.position - self._skipped * self._nodes
-        if len(self._samples) == self._keys.numel() * BLOCK:
+        if len(self._samples) == self._keys.numel() * self._walked:
             return entries
         inside = (position >= 0) & (position < len(self._samples) * self._nodes)
         inside = inside.nonzero().flatten()

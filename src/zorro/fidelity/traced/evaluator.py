@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -10,9 +12,10 @@ from torch import Tensor, fx
 from zorro.computational_graph import ComputationalGraph, same_output
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.traced.change import Change
 from zorro.fidelity.traced.layers import Unserved
 from zorro.fidelity.traced.plan import Mixing, Plan
-from zorro.fidelity.traced.program import Program
+from zorro.fidelity.traced.program import Program, Record
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws
 from zorro.predictor import Predictor, undisturbed
@@ -23,6 +26,7 @@ from zorro.selection import Selection
 _CLOSE = 1e-5
 _CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
 _NOISE_NUMBERS = 1 << 23
+_MOST_JOINED = 8  # batches that run as one where few of their rows change
 _MOST_UPDATES = 100  # of a running sum before it is summed anew, for rounding's sake
 
 
@@ -34,6 +38,17 @@ class _Entry:
     weights: tuple[Tensor, ...]  # W_k, (d, h)
     parts: tuple[slice, ...]  # where W_k stands among the columns of all weights
     constant: Tensor  # (q, h): bias and context
+
+
+@dataclass(frozen=True)
+class _Base:
+    """What the samples give under a selection, from which candidates are computed."""
+
+    selection: Selection
+    states: dict[fx.Node, Tensor]  # of each entry, (q, S, h)
+    scores: Tensor  # (S, C)
+    record: Record
+    recorded: bool
 
 
 class TracedEvaluator(Evaluator):
@@ -54,6 +69,7 @@ class TracedEvaluator(Evaluator):
         draws: the noise of this query.
         batched: the any-model evaluator on the same noise.
         memory: bytes that an evaluation may take, roughly.
+        always_by_row: compute changed rows alone even where it is more work, for a test of it.
     """
 
     name = "traced"
@@ -67,6 +83,7 @@ class TracedEvaluator(Evaluator):
         batched: BatchedEvaluator,
         *,
         memory: int = DEFAULT_MEMORY,
+        always_by_row: bool = False,
     ) -> None:
         self.graph = graph
         self.samples = draws.shape[0]
@@ -75,6 +92,7 @@ class TracedEvaluator(Evaluator):
         self._program = program
         self._draws = draws
         self._batched = batched
+        self._always_by_row = always_by_row
         self._x = graph.candidate_x
         self._entries, self._weight = _entries_of(program, graph)
         self._noise_product = draws.times(self._weight)  # (n, S, H)
@@ -87,7 +105,9 @@ class TracedEvaluator(Evaluator):
         numbers = memory // 32 if graph.x.is_cuda else min(memory // 32, _CPU_NUMBERS)
         self._pairs_at_once = max(1, numbers // max(1, width))
         self._columns_at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
-        self._last: tuple[Selection, dict[fx.Node, Tensor], Tensor] | None = None
+        least = min(state.size(0) for state in self._noise_states.values())
+        self._changes_at_once = self._pairs_at_once * max(1, min(_MOST_JOINED, least))
+        self._last: _Base | None = None
         self._kept_noise: dict[int, Tensor] = {}
         self._most_kept = memory // 8 // max(1, self._x.numel() * self._x.element_size())
         self._product = torch.zeros_like(self._noise_product)
@@ -106,12 +126,12 @@ class TracedEvaluator(Evaluator):
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
-        return self._base(selection)[1]
+        return self._base(selection).scores
 
     def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
-        states, base = self._base(selection)
-        scores = base.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
+        base = self._base(selection, recorded=True)
+        scores = base.scores.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
         rows = selection.rows  # (v,)
         mixings = {
@@ -122,26 +142,30 @@ class TracedEvaluator(Evaluator):
             some = columns[first : first + self._columns_at_once]
             change = self._change(some, rows)  # (k, S, v)
             change.masked_fill_(selection.features[some].view(-1, 1, 1), 0)  # there already
-            pairs = (change != 0).any(-1).nonzero()  # (p, 2): candidate, sample
-            for pair in _chunks(pairs, self._pairs_at_once):
-                candidate, sample = pair.t()
-                column = some[candidate]
+
+            def changes(
+                candidate: Tensor, sample: Tensor, some: Tensor = some, change: Tensor = change
+            ) -> dict[fx.Node, Change]:
                 delta = change[candidate, sample].t()  # (v, p)
-                changed = {}
-                for node, entry in self._entries.items():
-                    state = states[node][:, sample]  # (q, p, h)
-                    for mixing, weight in zip(mixings[node], entry.weights, strict=True):
-                        mixed = mixing.times(delta).unsqueeze(-1)  # (q, p, 1)
-                        state = torch.addcmul(state, mixed, weight[column])
-                    changed[node] = state
-                scores[candidate + first, sample] = self._run(changed)
-                ran[candidate + first, sample] = True
+                return {
+                    node: Change(
+                        base.states[node],
+                        sample,
+                        tuple(mixing.times(delta) for mixing in mixings[node]),
+                        tuple(weight[some[candidate]] for weight in entry.weights),
+                    )
+                    for node, entry in self._entries.items()
+                }
+
+            part = slice(first, first + some.numel())
+            pairs = (change != 0).any(-1).nonzero()  # (p, 2): candidate, sample
+            self._run_pairs(pairs, changes, base, scores[part], ran[part])
         return self._settled(scores, ran, selection, columns=columns)
 
     def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
-        states, base = self._base(selection)
-        scores = base.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
+        base = self._base(selection, recorded=True)
+        scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (r, S)
         product = self._change_product(selection)[rows]  # (r, S, H)
         product.masked_fill_(selection.nodes[rows].view(-1, 1, 1), 0)  # there already
@@ -150,23 +174,65 @@ class TracedEvaluator(Evaluator):
             node: [mixing.columns(rows) for mixing in entry.mixings]
             for node, entry in self._entries.items()
         }  # each (q, r)
-        for pair in _chunks(pairs, self._pairs_at_once):
-            candidate, sample = pair.t()
+
+        def changes(candidate: Tensor, sample: Tensor) -> dict[fx.Node, Change]:
             delta = product[candidate, sample]  # (p, H)
-            changed = {}
-            for node, entry in self._entries.items():
-                state = states[node][:, sample]  # (q, p, h)
-                for column, part in zip(columns[node], entry.parts, strict=True):
-                    state = torch.addcmul(state, column[:, candidate].unsqueeze(-1), delta[:, part])
-                changed[node] = state
-            scores[candidate, sample] = self._run(changed)
-            ran[candidate, sample] = True
+            return {
+                node: Change(
+                    base.states[node],
+                    sample,
+                    tuple(column[:, candidate] for column in columns[node]),
+                    tuple(delta[:, part] for part in entry.parts),
+                )
+                for node, entry in self._entries.items()
+            }
+
+        self._run_pairs(pairs, changes, base, scores, ran)
         return self._settled(scores, ran, selection, rows=rows)
 
-    def _base(self, selection: Selection) -> tuple[dict[fx.Node, Tensor], Tensor]:
+    def _run_pairs(
+        self,
+        pairs: Tensor,
+        changes_of: Callable[[Tensor, Tensor], dict[fx.Node, Change]],
+        base: _Base,
+        scores: Tensor,
+        ran: Tensor,
+    ) -> None:
+        """Run some pairs (p, 2) of candidates and samples, into scores (k, S, C) and ran (k, S).
+
+        Args:
+            pairs: candidates and samples.
+            changes_of: what candidates (p,) change in samples (p,), for each entry.
+            base: what they change.
+            scores: get the pairs' scores.
+            ran: gets true at the pairs.
+        """
+        for some in _chunks(pairs, self._changes_at_once):
+            candidate, sample = some.t()
+            changes = changes_of(candidate, sample)
+            share = max(self._share_changed(change) for change in changes.values())
+            step = int(self._pairs_at_once / share) + 1
+            for first in range(0, some.size(0), step):
+                part = slice(first, first + step)
+                few = {node: change.part(part) for node, change in changes.items()}
+                with self._running(sample[part].numel()):
+                    output = self._program.run_changes(
+                        few, base.record, always_by_row=self._always_by_row
+                    )
+                scores[candidate[part], sample[part]] = self._predictor.as_columns(output)
+            ran[candidate, sample] = True
+
+    def _share_changed(self, change: Change) -> float:
+        """Return how many of the rows change, which says how many inputs fit into the memory."""
+        if change.base.is_cuda or change.sample.numel() <= self._pairs_at_once:
+            return 1.0
+        return float(change.changed_rows().double().mean().clamp(min=1 / _MOST_JOINED))
+
+    def _base(self, selection: Selection, *, recorded: bool = False) -> _Base:
         """Return each entry's states (q, S, h) and the scores (S, C) under a selection."""
-        if self._last is not None and self._last[0] is selection:
-            return self._last[1:]
+        last = self._last
+        if last is not None and last.selection is selection and (last.recorded or not recorded):
+            return last
         states = self._noise_states
         if not selection.is_blank:
             product = self._change_product(selection)[selection.rows]  # (v, S, H)
@@ -175,16 +241,21 @@ class TracedEvaluator(Evaluator):
                 for node, state in self._noise_states.items()
             }
         every = torch.arange(self.samples, device=self.device)
-        scores = torch.cat(
-            [
-                self._run({node: state[:, part] for node, state in states.items()})
-                for part in _chunks(every, self._pairs_at_once)
-            ]
-        )
+        records: list[Record] = []
+        parts: list[Tensor] = []
+        for some in _chunks(every, self._pairs_at_once):
+            few = {node: state[:, some] for node, state in states.items()}
+            record = Record() if recorded else None
+            with self._running(some.numel()):
+                parts.append(self._predictor.as_columns(self._program.run(few, record)))
+            records.extend([] if record is None else [record])
+        scores = torch.cat(parts)
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
         scores = self._settled(scores.unsqueeze(0), ran.unsqueeze(0), selection)[0]
-        self._last = (selection, states, scores)
-        return states, scores
+        self._last = _Base(
+            selection, states, scores, Record.joined(records) if recorded else Record(), recorded
+        )
+        return self._last
 
     def _change_product(self, selection: Selection) -> Tensor:
         """Return (X − Z) W over the selected features, for all candidates, (n, S, H).
@@ -238,10 +309,11 @@ class TracedEvaluator(Evaluator):
         )
         return sum(others, start=first)
 
-    def _run(self, states: dict[fx.Node, Tensor]) -> Tensor:
-        self._runs += next(iter(states.values())).size(1)
+    @contextmanager
+    def _running(self, inputs: int) -> Iterator[None]:
+        self._runs += inputs
         with undisturbed(self._predictor.model), torch.no_grad():
-            return self._predictor.as_columns(self._program.run(states))
+            yield
 
     def _settled(
         self,
@@ -309,7 +381,9 @@ def check(
     few = DenseDraws(draws.matrices(torch.arange(min(3, draws.shape[0]), device=graph.x.device)))
     asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=True)
     try:
-        traced = TracedEvaluator(predictor, program, graph, few, asked, memory=memory)
+        traced = TracedEvaluator(
+            predictor, program, graph, few, asked, memory=memory, always_by_row=True
+        )
         ours, masks = _trial(traced)
     except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error

@@ -22,6 +22,8 @@ from torch.nn import functional
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import add_self_loops, remove_self_loops
 
+from zorro.fidelity.traced.attention import ChangedAttention
+from zorro.fidelity.traced.change import Change, ChangedRows
 from zorro.fidelity.traced.plan import Edges, Plan, Rows
 
 LayerFunction = Callable[..., Plan]
@@ -189,7 +191,15 @@ def _gat(
         attention = edges.softmax(functional.leaky_relu(logits, layer.negative_slope))
         return _joined(layer, edges.weighted_sum(attention, x), parts, edges)
 
-    return _attention(layer, rows, edge_index, [layer.lin], combine)
+    combine_change = ChangedAttention(
+        heads,
+        width,
+        attend,
+        layer.negative_slope,
+        shift,
+        lambda sums, residual: _with_the_rest(layer, sums, residual),
+    )
+    return _attention(layer, rows, edge_index, [layer.lin], combine, combine_change)
 
 
 @serves(gnn.GATv2Conv)
@@ -345,6 +355,7 @@ def _attention(
     edge_index: Tensor,
     projections: list[Any],
     combine: Callable[[list[Tensor], Edges], Tensor],
+    combine_change: Callable[[Change, Edges], ChangedRows] | None = None,
 ) -> Plan:
     """Plan an attention layer from its projections, and its residual one where it has one."""
     if getattr(layer, "res", None) is not None:
@@ -355,6 +366,7 @@ def _attention(
         [lin.bias for lin in projections],
         flow=layer.flow,
         combine=combine,
+        combine_change=combine_change,
     )
 
 
@@ -365,9 +377,14 @@ def _by_head(values: Tensor, heads: int) -> Tensor:
 
 def _joined(layer: Any, out: Tensor, parts: list[Tensor], edges: Edges) -> Tensor:
     """Join the heads of (r, B, H, C), and add what the layer adds."""
+    return _with_the_rest(layer, out, parts[-1][edges.own])
+
+
+def _with_the_rest(layer: Any, out: Tensor, residual: Tensor) -> Tensor:
+    """Join the heads of (…, H, C), and add the residual, where the layer has one, and the bias."""
     out = out.flatten(-2) if layer.concat else out.mean(-2)
     if getattr(layer, "res", None) is not None:
-        out = out + parts[-1][edges.own]
+        out = out + residual
     return out if layer.bias is None else out + layer.bias
 
 

@@ -6,12 +6,15 @@ import copy
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+
+from zorro.fidelity.traced.change import Change, ChangedRows
 
 # Matrices with more non-zeros than this are multiplied as dense ones, and so are small ones.
 _DENSE_SHARE = 0.1
@@ -105,7 +108,18 @@ class Plan:
     mixings: tuple[Mixing, ...]  # A_k, each (q, m)
     weights: tuple[Tensor | None, ...]  # W_k, each (d, h); None is the identity
     bias: Tensor | None  # (h,)
-    finish: Callable[[Tensor], Tensor]  # state (q, B, h) → output (r, B, o)
+    after: Callable[[Tensor], Tensor] | None = None  # of each row: (…, h) → (…, o)
+    combine: Callable[[Tensor], Tensor] | None = None  # of all rows: (q, B, h) → (r, B, o)
+    combine_change: Callable[[Change], ChangedRows] | None = None  # what a change does to them
+
+    def finish(self, state: Tensor) -> Tensor:
+        """Return the output (r, B, o) of a state (q, B, h)."""
+        if self.combine is not None:
+            return self.combine(state)
+        if self.after is None:
+            return state
+        rows, batch = state.shape[:2]
+        return self.after(state.flatten(0, 1)).view(rows, batch, -1)
 
     def state(self, values: Tensor) -> Tensor:
         """Return the state (q, B, h) of input values (m, B, d)."""
@@ -163,12 +177,8 @@ class Rows:
             Mixing(sp.csr_matrix(matrix)[:, used], device=self.device, dtype=self.dtype)
             for matrix, _ in terms
         )
-
-        def finish(state: Tensor) -> Tensor:
-            return state if after is None else row_wise(after, state)
-
         weights = tuple(None if weight is None else weight.detach() for _, weight in terms)
-        return Plan(needs, mixings, weights, bias if bias is None else bias.detach(), finish)
+        return Plan(needs, mixings, weights, bias if bias is None else bias.detach(), after)
 
     def attended(
         self,
@@ -178,6 +188,7 @@ class Rows:
         *,
         flow: str,
         combine: Callable[[list[Tensor], Edges], Tensor],
+        combine_change: Callable[[Change, Edges], ChangedRows] | None = None,
     ) -> Plan:
         """Plan a layer that projects its input and then weighs messages by what they say.
 
@@ -188,6 +199,7 @@ class Rows:
             flow: PyG's message direction.
             combine: maps the projected rows, each (m, B, h_i), and the edges into the wanted rows
                 to the output (r, B, o).
+            combine_change: gives the rows of the output that a change of the state reaches.
         """
         receiver, sender = (1, 0) if flow == "source_to_target" else (0, 1)
         wanted = self.wanted
@@ -212,15 +224,15 @@ class Rows:
             for bias, width in zip(biases, widths, strict=True)
         ]
 
-        def finish(state: Tensor) -> Tensor:
-            return combine(list(torch.split(state, widths, dim=-1)), edges)
-
         return Plan(
             needs=needs,
             mixings=(identity,),
             weights=(torch.cat([weight.detach() for weight in weights], dim=1),),
             bias=torch.cat([bias.detach() for bias in given]),
-            finish=finish,
+            combine=lambda state: combine(list(torch.split(state, widths, dim=-1)), edges),
+            combine_change=(
+                None if combine_change is None else lambda change: combine_change(change, edges)
+            ),
         )
 
 
@@ -232,6 +244,16 @@ class Edges:
     sender: Tensor  # (e,) rows read
     receiver: Tensor  # (e,) rows written
     own: Tensor  # (r,) where each written row stands among the rows read
+
+    @cached_property
+    def into(self) -> list[tuple[int, Tensor, Tensor]]:
+        """For each written row: where it stands among the rows read, its senders, its edges."""
+        order = torch.argsort(self.receiver, stable=True)
+        counts = torch.bincount(self.receiver, minlength=self.own.numel()).tolist()
+        senders = torch.split(self.sender[order], counts)
+        return list(
+            zip(self.own.tolist(), senders, torch.split(self.ids[order], counts), strict=True)
+        )
 
     def softmax(self, logits: Tensor) -> Tensor:
         """Normalise logits (e, B, H) over the edges into each row."""
@@ -267,12 +289,6 @@ class Edges:
         for edge, (sender, receiver) in enumerate(pairs):
             total[receiver].addcmul_(weights[edge].unsqueeze(-1), values[sender])
         return total
-
-
-def row_wise(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """Apply a function of (rows, h) to values (r, B, h)."""
-    rows, batch = values.shape[:2]
-    return function(values.flatten(0, 1)).view(rows, batch, -1)
 
 
 def _numbers(tensor: Tensor) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from torch_geometric.nn import MessagePassing
 
 from zorro.computational_graph import ComputationalGraph
 from zorro.edge_index import ascending
+from zorro.fidelity.traced.change import Change, ChangedRows
 from zorro.fidelity.traced.layers import Unserved, linear, plan_of
 from zorro.fidelity.traced.plan import Plan, Rows
 from zorro.predictor import undisturbed
@@ -23,6 +24,10 @@ from zorro.predictor import undisturbed
 _LINEAR = (nn.Linear, gnn.Linear)
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
 _UNCHANGED_FUNCTIONS = (functional.dropout, torch.dropout)
+# Computing changed rows alone pays from so many numbers on, and up to this share of all rows.
+_WORTH = 1 << 16
+_CUDA_WORTH = 1 << 24
+_MOST_CHANGED = 0.5
 
 
 class _LayerTracer(fx.Tracer):
@@ -64,6 +69,25 @@ class _Values:
     tensor: Tensor
 
 
+@dataclass
+class Record:
+    """What a run computed: values (r, B, …) that follow an entry row by row, and layers' states."""
+
+    values: dict[fx.Node, Tensor] = field(default_factory=dict)
+    states: dict[fx.Node, Tensor] = field(default_factory=dict)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Record]) -> Record:
+        """Return the record of several batches as that of one."""
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0]
+        return cls(
+            {node: torch.cat([part.values[node] for part in parts], 1) for node in first.values},
+            {node: torch.cat([part.states[node] for part in parts], 1) for node in first.states},
+        )
+
+
 class Program:
     """The part of a traced model that decides one query's output.
 
@@ -93,26 +117,126 @@ class Program:
             node: plan for node, plan in self._plans.items() if self._input_of(node) in self._raw
         }
 
-    def run(self, states: Mapping[fx.Node, Tensor]) -> Tensor:
-        """Return the scores (B, C) at the query from the entries' states, each (q, B, h)."""
+    def run(self, states: Mapping[fx.Node, Tensor], record: Record | None = None) -> Tensor:
+        """Return the scores (B, C) at the query from the entries' states, each (q, B, h).
+
+        Args:
+            states: of all entries.
+            record: takes down what `run_changes` starts from.
+        """
         values: dict[fx.Node, Any] = dict(self._static)
         for node in self._nodes:
             if node in self._static or node in self._raw:
                 continue
             if node.op == "output":
-                result = values[_only(node)]
-                scores: Tensor = result.tensor[0]
-                return scores.unsqueeze(1) if scores.dim() == 1 else scores
-            if node in states:
-                values[node] = _Values(self._plans[node].finish(states[node]))
-            elif node in self._plans:
+                return _scores(values[_only(node)])
+            if node in self._plans:
                 plan = self._plans[node]
-                given = self._input_of(node)
-                inputs = self._picked(values[given].tensor, given, plan.needs)
-                values[node] = _Values(plan.finish(plan.state(inputs)))
+                state = states.get(node)
+                if state is None:
+                    given = self._input_of(node)
+                    state = plan.state(self._picked(values[given].tensor, given, plan.needs))
+                values[node] = _Values(plan.finish(state))
+                if record is not None:
+                    record.states[node] = state
             else:
                 values[node] = self._row_wise(node, values)
+            if record is not None and self._follows_changes(node, values[node], record):
+                record.values[node] = values[node].tensor
         raise Unserved("it has no output")
+
+    def run_changes(
+        self, changes: Mapping[fx.Node, Change], record: Record, *, always_by_row: bool = False
+    ) -> Tensor:
+        """Return the scores (P, C) of inputs that differ little from recorded samples.
+
+        Up to the layer that mixes them with others, only the rows that differ are computed,
+        where that is less work than computing all.
+
+        Args:
+            changes: of all entries' states.
+            record: of the samples that the changes are relative to.
+            always_by_row: do so even where it is more work.
+        """
+        sample = next(iter(changes.values())).sample
+        values: dict[fx.Node, Any] = dict(self._static)
+        for node in self._nodes:
+            if node in self._static or node in self._raw:
+                continue
+            if node.op == "output":
+                return _scores(self._dense(_only(node), values, record, sample))
+            if node in changes:
+                values[node] = _entered(self._plans[node], changes[node], always_by_row)
+            elif node in self._plans:
+                plan = self._plans[node]
+                values[node] = _Values(
+                    plan.finish(self._changed_state(node, values, record, sample))
+                )
+            elif node in record.values:
+                values[node] = self._row_wise_on_changes(node, values, record, sample)
+            else:
+                dense = {
+                    given: self._dense(given, values, record, sample)
+                    for given in node.all_input_nodes
+                }
+                values[node] = self._row_wise(node, dense)
+        raise Unserved("it has no output")
+
+    def _follows_changes(self, node: fx.Node, value: _Values, record: Record) -> bool:
+        """Whether rows of a value depend on the same rows of one entry alone."""
+        if not isinstance(value.tensor, Tensor):
+            return False
+        if node in self._plans:
+            plan = self._plans[node]
+            return node in self.entries and (
+                plan.combine is None or plan.combine_change is not None
+            )
+        inputs = [given for given in node.all_input_nodes if given not in self._static]
+        fixed = (self._static[given] for given in node.all_input_nodes if given in self._static)
+        return (
+            len(inputs) == 1
+            and inputs[0] in record.values
+            and self._needed[inputs[0]].numel() == self._needed[node].numel()
+            and not any(isinstance(value, Tensor) and self._is_node_level(value) for value in fixed)
+        )
+
+    def _changed_state(
+        self, node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor
+    ) -> Tensor:
+        """Return a layer's state (q, P, h): the samples' plus what the changed rows add."""
+        plan = self._plans[node]
+        given = self._input_of(node)
+        value = values[given]
+        if not isinstance(value, ChangedRows):
+            return plan.state(self._picked(value.tensor, given, plan.needs))
+        change = value.minus(record.values[given], sample)  # (E, d)
+        state = record.states[node][:, sample]
+        rows, inputs = self._needed[given].numel(), sample.numel()
+        for mixing, weight in zip(plan.mixings, plan.weights, strict=True):
+            part = change if weight is None else change @ weight  # (E, h)
+            spread = value.spread(part, rows=rows, inputs=inputs)
+            state += mixing.times(self._picked(spread, given, plan.needs))
+        return state
+
+    def _row_wise_on_changes(
+        self, node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor
+    ) -> _Values | ChangedRows:
+        (given,) = (given for given in node.all_input_nodes if given not in self._static)
+        value = values[given]
+        if not isinstance(value, ChangedRows):
+            return self._row_wise(node, values)
+        args, kwargs = fx.node.map_arg(
+            (node.args, node.kwargs),
+            lambda other: value.values if other is given else values[other],
+        )
+        return ChangedRows(value.row, value.column, self._function_of(node)(*args, **kwargs))
+
+    @staticmethod
+    def _dense(node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor) -> Any:
+        value = values[node]
+        if isinstance(value, ChangedRows):
+            return _Values(value.dense(record.values[node], sample))
+        return value
 
     def _find_static(self) -> None:
         placeholders = [node for node in self._nodes if node.op == "placeholder"]
@@ -204,7 +328,7 @@ class Program:
             return values
         return values[torch.searchsorted(have, rows)]
 
-    def _row_wise(self, node: fx.Node, values: Mapping[fx.Node, Any]) -> Any:
+    def _row_wise(self, node: fx.Node, values: Mapping[fx.Node, Any]) -> _Values:
         """Run an operation on (r · B, …) as the model runs it on (N, …)."""
         wanted = self._needed[node]
         batch = next(
@@ -261,6 +385,26 @@ def _leaves(value: Any) -> list[Tensor]:
     return (
         [value] if isinstance(value, Tensor) else [leaf for part in value for leaf in _leaves(part)]
     )
+
+
+def _entered(plan: Plan, change: Change, always_by_row: bool) -> _Values | ChangedRows:
+    """Return an entry's output, of the changed rows alone where that is less work."""
+    numbers = change.mixed[0].numel() * change.base.size(2)
+    worth = always_by_row or numbers >= (_CUDA_WORTH if change.base.is_cuda else _WORTH)
+    if worth and plan.combine_change is not None:
+        return plan.combine_change(change)
+    if worth and plan.combine is None:
+        changed = change.changed_rows()
+        if always_by_row or int(changed.sum()) < _MOST_CHANGED * changed.numel():
+            row, column = changed.nonzero(as_tuple=True)
+            states = change.states_at(row, column)
+            return ChangedRows(row, column, states if plan.after is None else plan.after(states))
+    return _Values(plan.finish(change.states()))
+
+
+def _scores(output: _Values) -> Tensor:
+    scores: Tensor = output.tensor[0]
+    return scores.unsqueeze(1) if scores.dim() == 1 else scores
 
 
 def _only(node: fx.Node) -> fx.Node:
