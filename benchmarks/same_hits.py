@@ -103,12 +103,12 @@ def compare(dataset: str, architecture: str) -> dict[str, object]:
         ]
         for ours, theirs in (
             (
-                traced.hits_adding_nodes(path[1], rows),
-                plain.hits_adding_nodes(path[1], rows),
+                traced.hits_toggling_nodes(path[1], rows),
+                plain.hits_toggling_nodes(path[1], rows),
             ),
             (
-                traced.hits_adding_features(path[1], columns),
-                plain.hits_adding_features(path[1], columns),
+                traced.hits_toggling_features(path[1], columns),
+                plain.hits_toggling_features(path[1], columns),
             ),
         ):
             counts["pairs"] += ours.numel()

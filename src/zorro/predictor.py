@@ -29,9 +29,16 @@ class Predictor:
         self.model = model
         self.threshold = threshold
 
-    def scores(self, x: Tensor, edge_index: Tensor, kwargs: Mapping[str, Any]) -> Tensor:
-        """Return the class scores (N, C) with C ≥ 2."""
-        with undisturbed(self.model), torch.no_grad():
+    def scores(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        kwargs: Mapping[str, Any],
+        *,
+        differentiable: bool = False,
+    ) -> Tensor:
+        """Return the class scores (N, C) with C ≥ 2, with a gradient if they are to have one."""
+        with undisturbed(self.model), torch.set_grad_enabled(differentiable):
             try:
                 output = self.model(x, edge_index, **kwargs)
             except torch.OutOfMemoryError:
@@ -49,7 +56,7 @@ class Predictor:
             is_probability = self.threshold == 0.5
             other = 1 - output if is_probability else torch.full_like(output, self.threshold)
             output = torch.cat([other, output], dim=1)
-        return output.detach()
+        return output
 
     def _checked(self, output: Any, *, nodes: int) -> Tensor:
         if not isinstance(output, Tensor):

@@ -42,6 +42,14 @@ class Selection:
         """Add one column."""
         return Selection(self.nodes, _with(self.features, column))
 
+    def toggling_node(self, row: int) -> Selection:
+        """Add one row, or take it out if it is selected."""
+        return Selection(_with(self.nodes, row, not bool(self.nodes[row])), self.features)
+
+    def toggling_feature(self, column: int) -> Selection:
+        """Add one column, or take it out if it is selected."""
+        return Selection(self.nodes, _with(self.features, column, not bool(self.features[column])))
+
     def without(
         self, other: Selection, *, nodes: bool = False, features: bool = False
     ) -> Selection:
@@ -67,7 +75,7 @@ class Selection:
         return self.rows.numel() == 0 or self.columns.numel() == 0
 
 
-def _with(mask: Tensor, index: int) -> Tensor:
+def _with(mask: Tensor, index: int, value: bool = True) -> Tensor:
     mask = mask.clone()
-    mask[index] = True
+    mask[index] = value
     return mask

@@ -130,17 +130,56 @@ def test_hits_equal_a_plain_loop_whatever_the_batch(memory):
     assert 0 < expected.sum() < len(expected)  # otherwise the test could not tell
 
     n, d = evaluator.shape
-    adding_nodes = evaluator.hits_adding_nodes(base, torch.arange(n))
+    toggling_nodes = evaluator.hits_toggling_nodes(base, torch.arange(n))
     for row in range(n):
         assert torch.equal(
-            adding_nodes[row], one_by_one(model, evaluator, base.with_node(row), {}, noise)
+            toggling_nodes[row], one_by_one(model, evaluator, base.toggling_node(row), {}, noise)
         )
-    adding_features = evaluator.hits_adding_features(base, torch.arange(d))
+    toggling_features = evaluator.hits_toggling_features(base, torch.arange(d))
     for column in range(d):
         assert torch.equal(
-            adding_features[column],
-            one_by_one(model, evaluator, base.with_feature(column), {}, noise),
+            toggling_features[column],
+            one_by_one(model, evaluator, base.toggling_feature(column), {}, noise),
         )
+
+
+def test_gains_are_the_slope_towards_each_element():
+    """First order: the derivative of the mean log-probability as an element's entries move."""
+    x, edge_index = a_graph()
+    model = TwoGraphConvolutions(6, 3).double()
+    evaluator = evaluator_of(model, x.double(), edge_index, memory=1 << 24)
+    noise = noise_of(evaluator, x.double())
+    base = some_selection(evaluator)
+    gains = evaluator.gains(base)
+
+    def mean_log_probability(entries, amount):
+        mask = (base.nodes.unsqueeze(1) & base.features).double()
+        mask = torch.where(entries & (mask == 0), amount, mask)
+        inputs = evaluator.graph.candidate_x * mask + noise * (1 - mask)
+        return evaluator.event.log_probability(evaluator.run(inputs)).mean()
+
+    step = 1e-6
+    everything = torch.ones(evaluator.shape, dtype=torch.bool)
+    for row in (~base.nodes).nonzero().flatten().tolist():
+        entries = everything & base.features
+        entries = entries & (torch.arange(evaluator.shape[0]) == row).unsqueeze(1)
+        slope = (mean_log_probability(entries, step) - mean_log_probability(entries, 0.0)) / step
+        assert float(gains.nodes[row]) == pytest.approx(float(slope), abs=1e-4)
+    for column in (~base.features).nonzero().flatten().tolist():
+        entries = everything & base.nodes.unsqueeze(1)
+        entries = entries & (torch.arange(evaluator.shape[1]) == column)
+        slope = (mean_log_probability(entries, step) - mean_log_probability(entries, 0.0)) / step
+        assert float(gains.features[column]) == pytest.approx(float(slope), abs=1e-4)
+
+
+def test_a_model_without_gradient_has_no_gains():
+    class Rounds(TwoGraphConvolutions):
+        def forward(self, x, edge_index):
+            with torch.no_grad():
+                return super().forward(x, edge_index)
+
+    evaluator = evaluator_of(Rounds(6, 3), *a_graph(), memory=1 << 24)
+    assert evaluator.gains(some_selection(evaluator)) is None
 
 
 def test_extra_tensors_follow_into_subgraph_and_batch():

@@ -209,13 +209,16 @@ def compare(traced, batched, seed=0):
         rows, columns = torch.arange(n), torch.arange(d)
         same(traced.scores(selection), batched.scores(selection))
         same(
-            traced.scores_adding_nodes(selection, rows),
-            batched.scores_adding_nodes(selection, rows),
+            traced.scores_toggling_nodes(selection, rows),
+            batched.scores_toggling_nodes(selection, rows),
         )
         same(
-            traced.scores_adding_features(selection, columns),
-            batched.scores_adding_features(selection, columns),
+            traced.scores_toggling_features(selection, columns),
+            batched.scores_toggling_features(selection, columns),
         )
+        ours, theirs = traced.gains(selection), batched.gains(selection)
+        assert torch.allclose(ours.nodes, theirs.nodes, rtol=1e-3, atol=1e-4)
+        assert torch.allclose(ours.features, theirs.features, rtol=1e-3, atol=1e-4)
 
 
 def same(ours, theirs):
@@ -379,10 +382,11 @@ def test_close_calls_are_left_to_the_model():
         assert traced._batched.evaluations == before + 30
     rows = torch.arange(traced.shape[0])
     half = Selection(rows % 2 == 0, torch.arange(FEATURES) % 2 == 0)
-    same(traced.scores_adding_nodes(half, rows), batched.scores_adding_nodes(half, rows))
+    same(traced.scores_toggling_nodes(half, rows), batched.scores_toggling_nodes(half, rows))
     columns = torch.arange(FEATURES)
     assert torch.equal(
-        traced.scores_adding_features(half, columns), batched.scores_adding_features(half, columns)
+        traced.scores_toggling_features(half, columns),
+        batched.scores_toggling_features(half, columns),
     )
 
 
@@ -409,7 +413,10 @@ def test_redrawn_noise_gives_the_same_scores():
     half = Selection(torch.arange(kept.shape[0]) % 2 == 0, torch.arange(FEATURES) % 2 == 0)
     columns = torch.arange(FEATURES)
     same(kept.scores(half), redrawn.scores(half))
-    same(kept.scores_adding_features(half, columns), redrawn.scores_adding_features(half, columns))
+    same(
+        kept.scores_toggling_features(half, columns),
+        redrawn.scores_toggling_features(half, columns),
+    )
 
 
 def test_the_model_is_left_as_it_was():

@@ -188,7 +188,7 @@ def test_relabelling_nodes_permutes_the_answer():
         extractor = Extractor(predictor, x[order], position[star])
         graph = extractor.extract(int(position[0]))
         evaluator = BatchedEvaluator(predictor, graph, draws_for(NoiseByContent(), graph, 80))
-        every_node = evaluator.hits_adding_nodes(
+        every_node = evaluator.hits_toggling_nodes(
             Selection(torch.zeros(8, dtype=torch.bool), torch.ones(5, dtype=torch.bool)),
             position,
         )

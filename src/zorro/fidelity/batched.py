@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from zorro.computational_graph import ComputationalGraph, same_output
-from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.evaluator import Evaluator, Gains
+from zorro.fidelity.event import Event, Predicts
 from zorro.noise import Draws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
@@ -36,6 +37,7 @@ class BatchedEvaluator(Evaluator):
         graph: the query's computational graph.
         draws: the noise that refills unselected entries, drawn for this query.
         memory: bytes that inputs and messages of one batch may take, roughly.
+        event: what counts as a hit; that the prediction stays when None.
         independent: whether copies in one batch are known not to influence each other; found out
             when None.
     """
@@ -49,9 +51,11 @@ class BatchedEvaluator(Evaluator):
         draws: Draws,
         *,
         memory: int = DEFAULT_MEMORY,
+        event: Event | None = None,
         independent: bool | None = None,
     ) -> None:
         self.graph = graph
+        self.event = event or Predicts(graph.predicted_class)
         self.samples = draws.shape[0]
         self.evaluations = 0
         self._independent = independent
@@ -74,33 +78,63 @@ class BatchedEvaluator(Evaluator):
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
-        return torch.cat([self.run(inputs) for inputs in self._inputs(selection)])
+        return torch.cat([self.run(inputs) for inputs, _ in self._inputs(selection)])
 
-    def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
+    def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the scores (r, S, C) with one of `rows` (r,) added, or taken out if there."""
         columns = selection.columns  # (f,)
-        kept = self._x[rows][:, columns]  # (r, f)
         blocks = []
-        for inputs in self._inputs(selection):
-            present = inputs[:, rows][:, :, columns]  # (s, r, f)
-            changed = (present != kept).any(-1).t()  # (r, s)
+        for inputs, noise in self._inputs(selection):
+            present = inputs[:, rows][:, :, columns].transpose(0, 1)  # (r, s, f)
+            out = selection.nodes[rows].view(-1, 1, 1)
+            wanted = torch.where(
+                out,
+                noise[:, rows][:, :, columns].transpose(0, 1),
+                self._x[rows][:, columns].unsqueeze(1),
+            )  # (r, s, f)
+            changed = (present != wanted).any(-1)  # (r, s)
             pair = changed.nonzero()
             at = (rows[pair[:, 0]].unsqueeze(1), columns)
-            blocks.append(self._run_pairs(inputs, changed, pair, at, kept))
+            blocks.append(self._run_pairs(inputs, changed, pair, at, wanted))
         return torch.cat(blocks, dim=1)
 
-    def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
+    def scores_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
         rows = selection.rows  # (v,)
-        kept = self._x[rows][:, columns].t()  # (k, v)
         blocks = []
-        for inputs in self._inputs(selection):
-            present = inputs[:, rows][:, :, columns]  # (s, v, k)
-            changed = (present != kept.t()).any(1).t()  # (k, s)
+        for inputs, noise in self._inputs(selection):
+            present = inputs[:, rows][:, :, columns].permute(2, 0, 1)  # (k, s, v)
+            out = selection.features[columns].view(-1, 1, 1)
+            wanted = torch.where(
+                out,
+                noise[:, rows][:, :, columns].permute(2, 0, 1),
+                self._x[rows][:, columns].t().unsqueeze(1),
+            )  # (k, s, v)
+            changed = (present != wanted).any(-1)  # (k, s)
             pair = changed.nonzero()
             at = (rows, columns[pair[:, 0]].unsqueeze(1))
-            blocks.append(self._run_pairs(inputs, changed, pair, at, kept))
+            blocks.append(self._run_pairs(inputs, changed, pair, at, wanted))
         return torch.cat(blocks, dim=1)
+
+    def gains(self, selection: Selection) -> Gains | None:
+        """Return what each element would add, from a backward pass through the model."""
+        total = torch.zeros_like(self._x)  # (n, d): what each entry would add
+        copies = self._copies if self._copies_are_independent else 1
+        for inputs, noise in self._inputs(selection):
+            for start in range(0, inputs.size(0), copies):
+                part = slice(start, start + copies)
+                x = inputs[part].detach().requires_grad_()
+                scores = self._run_copies(x, differentiable=True)
+                if not scores.requires_grad:
+                    return None
+                self.evaluations += x.size(0)
+                aim = self.event.log_probability(scores).sum()
+                (gradient,) = torch.autograd.grad(aim, x, allow_unused=True)
+                if gradient is None:
+                    return None
+                total += (gradient * (self._x - noise[part])).sum(0)
+        total /= self.samples
+        return Gains(total[:, selection.features].sum(1), total[selection.nodes].sum(0))
 
     def run(self, inputs: Tensor) -> Tensor:
         """Return the query's scores (b, C) on perturbed inputs (b, n, d)."""
@@ -113,12 +147,13 @@ class BatchedEvaluator(Evaluator):
             ]
         )
 
-    def _inputs(self, selection: Selection) -> Iterator[Tensor]:
-        """Yield the perturbed inputs (s, n, d) of a selection, a few samples at a time."""
+    def _inputs(self, selection: Selection) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield a selection's perturbed inputs and their noise, (s, n, d), some at a time."""
         mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
         for start in range(0, self.samples, self._samples_at_once):
             stop = min(start + self._samples_at_once, self.samples)
-            yield torch.where(mask, self._x, self._noise_of(start, stop))
+            noise = self._noise_of(start, stop)
+            yield torch.where(mask, self._x, noise), noise
 
     def _noise_of(self, start: int, stop: int) -> Tensor:
         """Return the noise (s, n, d) of some samples, made once if all of it fits."""
@@ -135,7 +170,7 @@ class BatchedEvaluator(Evaluator):
         changed: Tensor,
         pair: Tensor,
         at: tuple[Tensor, Tensor],
-        kept: Tensor,
+        wanted: Tensor,
     ) -> Tensor:
         """Run the (candidate, sample) pairs whose input changes; the others keep the base's scores.
 
@@ -143,8 +178,8 @@ class BatchedEvaluator(Evaluator):
             inputs: (s, n, d) of the selection without any candidate.
             changed: (k, s).
             pair: (p, 2), its non-zeros.
-            at: rows and columns, broadcastable to (p, m), that a pair sets to the true values.
-            kept: (k, m), those values.
+            at: rows and columns, broadcastable to (p, m), that a pair changes.
+            wanted: (k, s, m), the values that they get.
         """
         base = self.run(inputs)  # (s, C)
         scores = base.expand(changed.size(0), -1, -1).clone()  # (k, s, C)
@@ -154,17 +189,20 @@ class BatchedEvaluator(Evaluator):
             x = inputs[sample]  # (b, n, d), a copy
             row, column = (index[chunk] if index.dim() == 2 else index for index in at)
             each = torch.arange(x.size(0), device=x.device).unsqueeze(1)
-            x[each, row, column] = kept[candidate]
+            x[each, row, column] = wanted[candidate, sample]
             scores[candidate, sample] = self.run(x)
         return scores
 
-    def _run_copies(self, inputs: Tensor) -> Tensor:
+    def _run_copies(self, inputs: Tensor, *, differentiable: bool = False) -> Tensor:
         """Return the scores (b, C) of inputs (b, n, d), run as one graph."""
         count = inputs.size(0)
         context = self._context.expand(count, -1, -1)
         x = torch.cat([inputs, context], dim=1) if context.numel() else inputs  # (b, n + c, d)
         scores = self._predictor.scores(
-            x.flatten(0, 1), self._edge_index_of(count), self.graph.extras.copies(count)
+            x.flatten(0, 1),
+            self._edge_index_of(count),
+            self.graph.extras.copies(count),
+            differentiable=differentiable,
         )
         return scores.view(count, -1, scores.size(1))[:, self.graph.target]
 

@@ -11,6 +11,7 @@ from zorro.computational_graph import ComputationalGraph
 from zorro.errors import ModelError
 from zorro.fidelity.batched import BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.event import Event
 from zorro.fidelity.traced import Program, TracedEvaluator, Unserved, trace
 from zorro.fidelity.traced.evaluator import check
 from zorro.noise import Draws
@@ -43,15 +44,22 @@ class EvaluatorChoice:
         self._reason = "" if wanted != "any-model" else "it was asked for"
         self._checked: tuple[ComputationalGraph, Program | None] | None = None
 
-    def evaluator(self, graph: ComputationalGraph, draws: Draws) -> Evaluator:
+    def evaluator(
+        self, graph: ComputationalGraph, draws: Draws, event: Event | None = None
+    ) -> Evaluator:
         """Return an evaluator of a query on some draws of noise."""
         program = self._program(graph, draws)
-        if program is None:
-            return BatchedEvaluator(self._predictor, graph, draws, memory=self._memory)
         # A batch of copies gave each what it gives alone, or the program would have been refused.
         batched = BatchedEvaluator(
-            self._predictor, graph, draws, memory=self._memory, independent=True
+            self._predictor,
+            graph,
+            draws,
+            memory=self._memory,
+            event=event,
+            independent=None if program is None else True,
         )
+        if program is None:
+            return batched
         return TracedEvaluator(self._predictor, program, graph, draws, batched, memory=self._memory)
 
     def _program(self, graph: ComputationalGraph, draws: Draws) -> Program | None:

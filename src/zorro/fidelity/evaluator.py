@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from zorro.computational_graph import ComputationalGraph
+from zorro.fidelity.event import Event
 from zorro.selection import Selection
+
+
+@dataclass(frozen=True)
+class Gains:
+    """How much each element would add to the event's log-probability, to first order."""
+
+    nodes: Tensor  # (n,)
+    features: Tensor  # (d,)
 
 
 class Evaluator(ABC):
     """Tells, sample by sample, what the model says when all but a selection is noise.
 
     Sample s of selection S is the input Y_s = X ⊙ M(S) + Z_s ⊙ (1 − M(S)); it is a hit if the
-    model predicts the same class on it as on X.
+    event happens on it: that the model predicts the same class as on X, unless another is asked
+    for.
     """
 
     name: str
     graph: ComputationalGraph
+    event: Event
     samples: int
     evaluations: int  # perturbed inputs run so far
 
@@ -38,23 +50,36 @@ class Evaluator(ABC):
         """Return the query's class scores (S, C) under a selection."""
 
     @abstractmethod
-    def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
+    def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the scores (r, S, C) of a selection with one of `rows` (r,) added.
+
+        A row that is selected already is taken out instead.
+        """
 
     @abstractmethod
-    def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
+    def scores_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the scores (k, S, C) of a selection with one of `columns` (k,) added.
+
+        A column that is selected already is taken out instead.
+        """
+
+    @abstractmethod
+    def gains(self, selection: Selection) -> Gains | None:
+        """Return what each element would add to the mean log-probability of the event.
+
+        First order: the gradient at the perturbed inputs times the change that the element makes.
+        Nothing is added while the other side of the selection is empty. None where the model
+        gives no gradient with respect to its input.
+        """
 
     def hits(self, selection: Selection) -> Tensor:
-        """Return for each sample whether a selection keeps the prediction, (S,) bool."""
-        return self.scores(selection).argmax(-1) == self.graph.predicted_class
+        """Return for each sample whether a selection makes the event happen, (S,) bool."""
+        return self.event.happens(self.scores(selection))
 
-    def hits_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the hits (r, S) of a selection with one of `rows` (r,) added."""
-        scores = self.scores_adding_nodes(selection, rows)
-        return scores.argmax(-1) == self.graph.predicted_class
+    def hits_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the hits (r, S) of a selection with one of `rows` (r,) added or taken out."""
+        return self.event.happens(self.scores_toggling_nodes(selection, rows))
 
-    def hits_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the hits (k, S) of a selection with one of `columns` (k,) added."""
-        scores = self.scores_adding_features(selection, columns)
-        return scores.argmax(-1) == self.graph.predicted_class
+    def hits_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the hits (k, S) of a selection with one of `columns` (k,) added or taken out."""
+        return self.event.happens(self.scores_toggling_features(selection, columns))

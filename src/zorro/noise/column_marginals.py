@@ -129,6 +129,7 @@ class SparseDraws:
         # A part of one block is drawn no further than its last sample.
         self._walked = BLOCK if len(blocks) > 1 else self._skipped + len(samples)
         expected = noise.density * noise.num_features * nodes * len(samples)
+        self._rows: dict[int, Entries] = {}
         self._kept: _Kept | None = None
         if expected * _KEPT_BYTES <= memory:
             self._kept = self._drawn_whole(expected)
@@ -173,6 +174,32 @@ class SparseDraws:
                 rows = entries.value.unsqueeze(1) * weight[columns[entries.column]]
                 product.index_add_(0, entries.position, rows)
         return product.view(samples, nodes, -1).transpose(0, 1)
+
+    def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return Σ_s Z_sᵀ V_s over some rows (v,), for values (v, S, h), as (d, h)."""
+        product = values.new_zeros(self.shape[2], values.size(2))
+        for place, row in enumerate(rows.tolist()):
+            entries = self._entries_of_row(row)
+            terms = entries.value.unsqueeze(1) * values[place, entries.position]
+            product.index_add_(0, entries.column, terms)
+        return product
+
+    def _entries_of_row(self, row: int) -> Entries:
+        """Return one node's non-zeros, with the sample as position; they are kept."""
+        if row not in self._rows:
+            parts = []
+            for columns in self._column_chunks():
+                entries = self._entries(columns)
+                mine = (entries.position % self._nodes == row).nonzero().flatten()
+                parts.append(
+                    (
+                        entries.position[mine] // self._nodes,
+                        columns[entries.column[mine]],
+                        entries.value[mine],
+                    )
+                )
+            self._rows[row] = Entries(*(torch.cat(part) for part in zip(*parts, strict=True)))
+        return self._rows[row]
 
     def _column_chunks(self, width: int = 1) -> list[Tensor]:
         samples, nodes, features = self.shape

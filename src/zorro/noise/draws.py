@@ -27,6 +27,10 @@ class Draws(Protocol):
         """Return Z W for a weight (d, h), as (n, S, h)."""
         ...
 
+    def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return Σ_s Z_sᵀ V_s over some rows (v,) of Z, for values (v, S, h), as (d, h)."""
+        ...
+
 
 class DenseDraws:
     """Noise kept as it is."""
@@ -51,3 +55,8 @@ class DenseDraws:
     def times(self, weight: Tensor) -> Tensor:
         """Return Z W, (n, S, h)."""
         return (self._values @ weight).transpose(0, 1)
+
+    def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return Σ_s Z_sᵀ V_s over some rows, (d, h)."""
+        noise = self._values[:, rows].transpose(0, 1)  # (v, S, d)
+        return noise.flatten(0, 1).t() @ values.flatten(0, 1)

@@ -67,8 +67,8 @@ def search(
 
     every_feature = Selection(nothing.nodes, allowed.features)
     every_node = Selection(allowed.nodes, nothing.features)
-    nodes = _ranked(hits_of(evaluator.hits_adding_nodes, every_feature, allowed.rows))
-    features = _ranked(hits_of(evaluator.hits_adding_features, every_node, allowed.columns))
+    nodes = _ranked(hits_of(evaluator.hits_toggling_nodes, every_feature, allowed.rows))
+    features = _ranked(hits_of(evaluator.hits_toggling_features, every_node, allowed.columns))
     if _best(nodes)[1] > _best(features)[1]:
         move = Move(_best(nodes)[0], None, moves[-1].hits)
     else:
@@ -98,10 +98,10 @@ def _next_move(
     tried_features: dict[int, int] = {}
     if selection.columns.numel():
         rows = _first_remaining(nodes, selection.rows, k)
-        tried_nodes = hits_of(evaluator.hits_adding_nodes, selection, rows)
+        tried_nodes = hits_of(evaluator.hits_toggling_nodes, selection, rows)
     if selection.rows.numel():
         columns = _first_remaining(features, selection.columns, k)
-        tried_features = hits_of(evaluator.hits_adding_features, selection, columns)
+        tried_features = hits_of(evaluator.hits_toggling_features, selection, columns)
     if not tried_nodes and not tried_features:
         return None
     row, hits_with_row = _best(tried_nodes)

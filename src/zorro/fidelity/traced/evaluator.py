@@ -11,7 +11,7 @@ from torch import Tensor, fx
 
 from zorro.computational_graph import ComputationalGraph, same_output
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
-from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.evaluator import Evaluator, Gains
 from zorro.fidelity.traced.change import Change
 from zorro.fidelity.traced.layers import Unserved
 from zorro.fidelity.traced.plan import Mixing, Plan
@@ -86,6 +86,7 @@ class TracedEvaluator(Evaluator):
         always_by_row: bool = False,
     ) -> None:
         self.graph = graph
+        self.event = batched.event
         self.samples = draws.shape[0]
         self._runs = 0
         self._predictor = predictor
@@ -128,8 +129,8 @@ class TracedEvaluator(Evaluator):
         """Return the query's class scores (S, C) under a selection."""
         return self._base(selection).scores
 
-    def scores_adding_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the scores (k, S, C) of a selection with one of `columns` (k,) added."""
+    def scores_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
@@ -141,7 +142,7 @@ class TracedEvaluator(Evaluator):
         for first in range(0, columns.numel(), self._columns_at_once):
             some = columns[first : first + self._columns_at_once]
             change = self._change(some, rows)  # (k, S, v)
-            change.masked_fill_(selection.features[some].view(-1, 1, 1), 0)  # there already
+            change *= _sign(selection.features[some], change)
 
             def changes(
                 candidate: Tensor, sample: Tensor, some: Tensor = some, change: Tensor = change
@@ -162,13 +163,13 @@ class TracedEvaluator(Evaluator):
             self._run_pairs(pairs, changes, base, scores[part], ran[part])
         return self._settled(scores, ran, selection, columns=columns)
 
-    def scores_adding_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the scores (r, S, C) of a selection with one of `rows` (r,) added."""
+    def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the scores (r, S, C) with one of `rows` (r,) added, or taken out if there."""
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (r, S)
         product = self._change_product(selection)[rows]  # (r, S, H)
-        product.masked_fill_(selection.nodes[rows].view(-1, 1, 1), 0)  # there already
+        product *= _sign(selection.nodes[rows], product)
         pairs = (product != 0).any(-1).nonzero()  # (p, 2): candidate, sample
         columns = {
             node: [mixing.columns(rows) for mixing in entry.mixings]
@@ -189,6 +190,42 @@ class TracedEvaluator(Evaluator):
 
         self._run_pairs(pairs, changes, base, scores, ran)
         return self._settled(scores, ran, selection, rows=rows)
+
+    def gains(self, selection: Selection) -> Gains:
+        """Return what each element would add, from a backward pass through the traced model."""
+        base = self._base(selection)
+        product = self._change_product(selection)  # (n, S, H)
+        rows = selection.rows
+        nodes = torch.zeros_like(self._x[:, 0])
+        features = torch.zeros_like(self._x[0])
+        gradients = self._gradients(base)  # of each entry, (q, S, h)
+        for node, entry in self._entries.items():
+            for mixing, weight, part in zip(entry.mixings, entry.weights, entry.parts, strict=True):
+                by_row = mixing.transposed_times(gradients[node])  # (n, S, h)
+                nodes += (by_row * product[:, :, part]).sum((1, 2))
+                if rows.numel():
+                    by_row = by_row[rows]  # (v, S, h)
+                    drawn = self._draws.transposed_times(by_row, rows)  # (d, h)
+                    true = self._x[rows].t() @ by_row.sum(1)
+                    features += ((true - drawn) * weight).sum(1)
+        return Gains(nodes / self.samples, features / self.samples)
+
+    def _gradients(self, base: _Base) -> dict[fx.Node, Tensor]:
+        """Return the gradient of the event's log-probability for each entry's states."""
+        parts = []
+        every = torch.arange(self.samples, device=self.device)
+        for some in _chunks(every, self._pairs_at_once):
+            few = {
+                node: state[:, some].detach().requires_grad_()
+                for node, state in base.states.items()
+            }
+            self._runs += some.numel()
+            with undisturbed(self._predictor.model), torch.enable_grad():
+                scores = self._predictor.as_columns(self._program.run(few))
+                aim = self.event.log_probability(scores).sum()
+                parts.append(torch.autograd.grad(aim, list(few.values())))
+        joined = [torch.cat(gradients, dim=1) for gradients in zip(*parts, strict=True)]
+        return dict(zip(base.states, joined, strict=True))
 
     def _run_pairs(
         self,
@@ -333,9 +370,7 @@ class TracedEvaluator(Evaluator):
             rows: (k,) the candidates, if they are nodes;
             columns: (k,) if they are features.
         """
-        best = scores.topk(2, dim=-1).values
-        scale = 1 + scores.abs().amax(-1)
-        clear = best[:, :, 0] - best[:, :, 1] > _CLOSE * scale
+        clear = self.event.gap(scores) > _CLOSE * (1 + scores.abs().amax(-1))
         unsure = (ran & ~clear).nonzero()  # (u, 2): candidate, sample
         base = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
         for some in _chunks(unsure, max(1, _NOISE_NUMBERS // max(1, self._x.numel()))):
@@ -343,9 +378,11 @@ class TracedEvaluator(Evaluator):
             mask = base.repeat(some.size(0), 1, 1)  # (u, n, d)
             each = torch.arange(some.size(0), device=self.device)
             if rows is not None:
-                mask[each, rows[candidate]] = selection.features
+                out = selection.nodes[rows[candidate]].unsqueeze(1)  # (u, 1)
+                mask[each, rows[candidate]] = selection.features & ~out
             if columns is not None:
-                mask[each, :, columns[candidate]] = selection.nodes
+                out = selection.features[columns[candidate]].unsqueeze(1)
+                mask[each, :, columns[candidate]] = selection.nodes & ~out
             noise = self._noise_of(sample.tolist())  # (u, n, d)
             scores[candidate, sample] = self._batched.run(torch.where(mask, self._x, noise))
         return scores
@@ -406,23 +443,33 @@ def _trial(traced: TracedEvaluator) -> tuple[Tensor, list[Tensor]]:
         torch.rand(traced.shape[0], generator=generator).to(traced.device) < 0.5,
         torch.rand(traced.shape[1], generator=generator).to(traced.device) < 0.5,
     )
-    row = (~half.nodes).nonzero().flatten()[:1]
-    column = (~half.features).nonzero().flatten()[:1]
+    row = _one_of_each(half.nodes)
+    column = _one_of_each(half.features)
     scores = torch.cat(
         [
             traced.scores(nothing),
             traced.scores(half),
-            *traced.scores_adding_nodes(half, row),
-            *traced.scores_adding_features(half, column),
+            *traced.scores_toggling_nodes(half, row),
+            *traced.scores_toggling_features(half, column),
         ]
     )
     selections = [
         nothing,
         half,
-        *[half.with_node(int(index)) for index in row],
-        *[half.with_feature(int(index)) for index in column],
+        *[half.toggling_node(int(index)) for index in row],
+        *[half.toggling_feature(int(index)) for index in column],
     ]
     return scores, [kept.nodes.unsqueeze(1) & kept.features for kept in selections]
+
+
+def _one_of_each(mask: Tensor) -> Tensor:
+    """Return a place where a mask is true and one where it is not, as far as there are."""
+    return torch.cat([mask.nonzero().flatten()[:1], (~mask).nonzero().flatten()[:1]])
+
+
+def _sign(selected: Tensor, change: Tensor) -> Tensor:
+    """Return +1 for elements (k,) that are added and −1 for those taken out, (k, 1, 1)."""
+    return (1 - 2 * selected.to(change)).view(-1, 1, 1)
 
 
 def _entries_of(

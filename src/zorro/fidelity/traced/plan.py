@@ -19,6 +19,7 @@ from zorro.fidelity.traced.change import Change, ChangedRows
 # Matrices with more non-zeros than this are multiplied as dense ones, and so are small ones.
 _DENSE_SHARE = 0.1
 _SMALL = 1 << 14
+_EDGES_AT_ONCE = 1 << 12
 
 
 class Mixing:
@@ -65,6 +66,21 @@ class Mixing:
         matrix = self._sparse if self._dense is None else self._dense
         assert matrix is not None
         return (matrix @ flat).view(-1, *values.shape[1:])
+
+    def transposed_times(self, values: Tensor) -> Tensor:
+        """Return the product of the transposed matrix with values (r, …), as (m, …)."""
+        flat = values.reshape(values.size(0), -1)
+        if self._dense is not None:
+            return (self._dense.t() @ flat).view(-1, *values.shape[1:])
+        matrix = self._columns.tocoo()
+        row = torch.as_tensor(matrix.row, device=self._device).long()
+        column = torch.as_tensor(matrix.col, device=self._device).long()
+        weight = torch.as_tensor(matrix.data, device=self._device, dtype=self._dtype)
+        product = flat.new_zeros(self.shape[1], flat.size(1))
+        for some in range(0, row.numel(), _EDGES_AT_ONCE):
+            part = slice(some, some + _EDGES_AT_ONCE)
+            product.index_add_(0, column[part], weight[part].unsqueeze(1) * flat[row[part]])
+        return product.view(-1, *values.shape[1:])
 
     def columns(self, columns: Tensor) -> Tensor:
         """Return some columns, dense, (r, k)."""

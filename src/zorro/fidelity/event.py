@@ -1,0 +1,98 @@
+"""What must happen on a perturbed input for it to count as a hit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Contrast = Literal["beats", "not"]
+CONTRASTS: tuple[Contrast, ...] = ("beats", "not")
+
+
+class Event(Protocol):
+    """A yes-or-no question about class scores."""
+
+    def happens(self, scores: Tensor) -> Tensor:
+        """Return for scores (…, C) whether the event happens, (…) bool."""
+        ...
+
+    def log_probability(self, scores: Tensor) -> Tensor:
+        """Return a smooth measure of how nearly it happens, (…), at most 0."""
+        ...
+
+    def gap(self, scores: Tensor) -> Tensor:
+        """Return how far the scores are from deciding otherwise, (…), at least 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class Predicts:
+    """The model predicts class a."""
+
+    a: int
+
+    def happens(self, scores: Tensor) -> Tensor:
+        """Whether a has the highest score."""
+        return scores.argmax(-1) == self.a
+
+    def log_probability(self, scores: Tensor) -> Tensor:
+        """The log of a's probability."""
+        return scores.log_softmax(-1)[..., self.a]
+
+    def gap(self, scores: Tensor) -> Tensor:
+        """The distance of the two highest scores."""
+        best = scores.topk(2, dim=-1).values
+        return best[..., 0] - best[..., 1]
+
+
+@dataclass(frozen=True)
+class Beats:
+    """The model prefers class a to class b, whatever it thinks of others."""
+
+    a: int
+    b: int
+
+    def happens(self, scores: Tensor) -> Tensor:
+        """Whether a's score is above b's."""
+        return scores[..., self.a] > scores[..., self.b]
+
+    def log_probability(self, scores: Tensor) -> Tensor:
+        """The log of a's probability among the two."""
+        return functional.logsigmoid(scores[..., self.a] - scores[..., self.b])
+
+    def gap(self, scores: Tensor) -> Tensor:
+        """The distance of the two scores."""
+        return (scores[..., self.a] - scores[..., self.b]).abs()
+
+
+@dataclass(frozen=True)
+class PredictsOtherThan:
+    """The model predicts any class but b."""
+
+    b: int
+
+    def happens(self, scores: Tensor) -> Tensor:
+        """Whether another class has the highest score."""
+        return scores.argmax(-1) != self.b
+
+    def log_probability(self, scores: Tensor) -> Tensor:
+        """The log of the others' probability."""
+        return self._others(scores.log_softmax(-1)).logsumexp(-1)
+
+    def gap(self, scores: Tensor) -> Tensor:
+        """The distance of b's score and the best of the others'."""
+        return (self._others(scores).amax(-1) - scores[..., self.b]).abs()
+
+    def _others(self, scores: Tensor) -> Tensor:
+        return torch.cat([scores[..., : self.b], scores[..., self.b + 1 :]], dim=-1)
+
+
+def event_of(predicted: int, other: int | None = None, contrast: Contrast = "beats") -> Event:
+    """Return the event that an explanation of a prediction, or of a contrast, is about."""
+    if other is None:
+        return Predicts(predicted)
+    return Beats(predicted, other) if contrast == "beats" else PredictsOtherThan(other)
