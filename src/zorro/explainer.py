@@ -12,21 +12,25 @@ from torch import Tensor, nn
 from zorro.computational_graph import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph, check_seed
 from zorro.errors import InputError
-from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step
-from zorro.fidelity import (
-    EVALUATORS,
-    Evaluator,
-    EvaluatorChoice,
-    EvaluatorName,
-    FidelityEstimate,
-)
+from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
+from zorro.fidelity import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
+from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
 from zorro.memory import default_budget
-from zorro.noise import Noise, NoiseFunction, draws_of, resolve
+from zorro.noise import Draws, Noise, NoiseFunction, draws_of, resolve
 from zorro.predictor import Predictor, probabilities
-from zorro.search.multiple import search_multiple
-from zorro.search.paper import Found, search
+from zorro.search import (
+    Budget,
+    Certified,
+    Laboratory,
+    search,
+    search_certified,
+    search_multiple,
+)
 from zorro.selection import Selection
 from zorro.version import __version__
+
+Search = Literal["guided", "paper"]
+SEARCHES: tuple[Search, ...] = ("guided", "paper")
 
 
 class Zorro:
@@ -40,12 +44,22 @@ class Zorro:
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
         x: (N, d) features; dense, sparse COO or sparse CSR.
         edge_index: (2, E).
-        tau: the search ends when the fidelity on its samples is greater than this.
-        search: `"paper"`, the greedy search of algorithm 1.
-        k: elements of each kind tried per step; None tries all.
+        tau: the fidelity that the explanation is to have.
+        search: `"guided"` ranks by first-order gains, tests the best exactly, prunes, and
+            certifies; `"paper"` is the greedy search of algorithm 1, which ends when the fidelity
+            on its samples is greater than τ.
+        delta: the probability with which a certified fidelity may be below τ after all; None
+            certifies nothing, and the guided search too ends on its own samples. The paper's
+            search never certifies.
+        k: elements tried per step: of each kind in the paper's search, of both kinds together in
+            the guided one; None tries all.
         samples: noise samples that the search sees.
         fresh_samples: further samples, unseen by the search, on which the fidelity is measured.
         confidence: of the fidelity's interval.
+        max_seconds: time for one search; then the best so far is returned, and said to be that.
+        max_elements: most nodes and features together.
+        max_evaluations: most perturbed inputs that a search runs. These limits are the guided
+            search's.
         noise: what refills unselected entries: a name of `zorro.noise.NOISES` or a function
             `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
         seed: of the noise. Results do not depend on the order in which nodes are explained.
@@ -71,11 +85,15 @@ class Zorro:
         edge_index: Tensor,
         *,
         tau: float = 0.85,
-        search: Literal["paper"] = "paper",
+        search: Search = "guided",
+        delta: float | None = 0.05,
         k: int | None = 10,
         samples: int = 100,
         fresh_samples: int = 1000,
         confidence: float = 0.95,
+        max_seconds: float | None = None,
+        max_elements: int | None = None,
+        max_evaluations: int | None = None,
         noise: str | Noise | NoiseFunction = "column-marginals",
         seed: int = 0,
         hops: int | None = None,
@@ -87,8 +105,8 @@ class Zorro:
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True)
-        if search != "paper":
-            raise InputError(f"search: expected 'paper', got {search!r}")
+        if search not in SEARCHES:
+            raise InputError(f"search: expected one of {', '.join(SEARCHES)}, got {search!r}")
         if evaluator not in EVALUATORS:
             raise InputError(
                 f"evaluator: expected one of {', '.join(EVALUATORS)}, got {evaluator!r}"
@@ -99,6 +117,13 @@ class Zorro:
             raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
         if not _is_number(confidence) or not 0 < confidence < 1:
             raise InputError(f"confidence: expected a number between 0 and 1, got {confidence!r}")
+        limits = {
+            "max_seconds": max_seconds,
+            "max_elements": max_elements,
+            "max_evaluations": max_evaluations,
+        }
+        _check_claim(search, tau, delta)
+        _check_limits(search, limits)
         check_seed(seed)
         _at_least("samples", samples, 1)
         _at_least("fresh_samples", fresh_samples, 1)
@@ -134,47 +159,109 @@ class Zorro:
             confidence=confidence,
             noise=self._noise.name,
             seed=seed,
+            delta=delta if search == "guided" else None,
+            max_seconds=max_seconds,
+            max_elements=max_elements,
+            max_evaluations=max_evaluations,
         )
 
-    def explain(self, node: int) -> Explanation:
-        """Return one explanation of the model's prediction for `node`."""
+    def explain(
+        self, node: int, *, why_not: int | None = None, contrast: Contrast = "beats"
+    ) -> Explanation:
+        """Return one explanation of the model's prediction for `node`.
+
+        Args:
+            node: the query.
+            why_not: explain why it is the predicted class and not this one.
+            contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
+                the other, whatever it thinks of third ones; `"not"`: what keeps it from
+                predicting the other.
+        """
         started = time.perf_counter()
         graph = self._extractor.extract(node)
-        evaluator = self._evaluator(graph, range(self.parameters.samples))
-        found = search(evaluator, tau=self.parameters.tau, k=self.parameters.k)
-        return self._explanation(graph, found, evaluator, started)
+        versus = _versus(graph, why_not, contrast)
+        laboratory = self._laboratory(graph, versus)
+        result = self._search(laboratory, None)
+        return self._explanation(graph, versus, result, laboratory, started)
 
     def explain_multiple(
-        self, node: int, *, max_explanations: int = 10, max_depth: int = 10, distinct: bool = True
+        self,
+        node: int,
+        *,
+        max_explanations: int = 10,
+        max_depth: int = 10,
+        distinct: bool = True,
+        alternatives: int | None = None,
     ) -> list[Explanation]:
-        """Return explanations found by the paper's recursion, the first one first.
+        """Return several explanations, found by the paper's recursion, the first one first.
 
-        Each is disjoint (in nodes or in features) from those it descends from.
+        Each is disjoint (in nodes or in features) from those it descends from; those of the
+        guided search are from all others too, and each has a certificate of its own.
 
         Args:
             node: the query.
             max_explanations: stop after this many.
             max_depth: how many may descend from one another.
             distinct: leave out a set that another branch has found already.
+            alternatives: return only this many of those found, the smallest ones, smallest first.
         """
         _at_least("max_explanations", max_explanations, 1)
         _at_least("max_depth", max_depth, 1)
+        if alternatives is not None:
+            _at_least("alternatives", alternatives, 1)
         started = time.perf_counter()
         graph = self._extractor.extract(node)
-        evaluator = self._evaluator(graph, range(self.parameters.samples))
-        results: dict[Any, Explanation] = {}
+        laboratory = self._laboratory(graph, None)
+        results: list[Explanation] = []
+        selections: list[Selection] = []
+        budget = self._budget()
         every = search_multiple(
-            evaluator, tau=self.parameters.tau, k=self.parameters.k, max_depth=max_depth
+            laboratory.evaluator(laboratory.draws(range(self.parameters.samples))),
+            lambda allowed: self._search(laboratory, allowed),
+            tau=self.parameters.tau,
+            max_depth=max_depth,
         )
-        for found in every:
-            sets = (tuple(found.selection.rows.tolist()), tuple(found.selection.columns.tolist()))
-            key = sets if distinct else len(results)
-            if key not in results:
-                results[key] = self._explanation(graph, found, evaluator, started)
-                started, evaluator.evaluations = time.perf_counter(), 0
-            if len(results) == max_explanations:
+        for result in every:
+            selection = result.found.selection
+            if not any(self._repeats(selection, other, distinct) for other in selections):
+                selections.append(selection)
+                results.append(self._explanation(graph, None, result, laboratory, started))
+                started = time.perf_counter()
+                laboratory.restart()
+            if len(results) == max_explanations or budget.is_spent(laboratory.evaluations):
                 break
-        return list(results.values())
+        if alternatives is None:
+            return results
+        results.sort(key=lambda e: (e.node_entropy + e.feature_entropy, len(e.nodes)))
+        return results[:alternatives]
+
+    def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
+        """Whether a set says what another one said: in part, for the guided search."""
+        if self.parameters.search == "paper":
+            return distinct and bool(
+                torch.equal(selection.nodes, other.nodes)
+                and torch.equal(selection.features, other.features)
+            )
+        return selection.overlaps(other)
+
+    def _search(self, laboratory: Laboratory, allowed: Selection | None) -> Certified:
+        p = self.parameters
+        if p.search == "paper":
+            evaluator = laboratory.evaluator(laboratory.draws(range(p.samples)))
+            return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed))
+        return search_certified(
+            laboratory,
+            tau=p.tau,
+            delta=p.delta,
+            samples=p.samples,
+            k=p.k,
+            budget=self._budget(),
+            allowed=allowed,
+        )
+
+    def _budget(self) -> Budget:
+        p = self.parameters
+        return Budget(p.max_seconds, p.max_elements, p.max_evaluations)
 
     def fidelity(
         self,
@@ -183,6 +270,8 @@ class Zorro:
         nodes: Iterable[int] | None = None,
         features: Iterable[int] | None = None,
         samples: int | None = None,
+        why_not: int | None = None,
+        contrast: Contrast = "beats",
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a given set of nodes and features for `node`.
 
@@ -194,13 +283,16 @@ class Zorro:
                 prediction cannot see make no difference.
             features: F_s; all when None.
             samples: how many; `fresh_samples` when None.
+            why_not: measure against this class, as `explain` does, and
+            contrast: in what sense.
         """
         count = self.parameters.fresh_samples if samples is None else samples
         _at_least("samples", count, 1)
         graph = self._extractor.extract(node)
         selection = self._selection(graph, nodes, features)
+        versus = _versus(graph, why_not, contrast)
         first = self.parameters.samples  # those before it are the search's
-        return self._estimate(graph, selection, range(first, first + count))
+        return self._estimate(graph, versus, selection, range(first, first + count))
 
     def _selection(
         self,
@@ -215,8 +307,16 @@ class Zorro:
             _chosen("features", features, num_features, of=columns),
         )
 
-    def _evaluator(self, graph: ComputationalGraph, samples: range) -> Evaluator:
-        draws = draws_of(
+    def _laboratory(self, graph: ComputationalGraph, versus: Versus | None) -> Laboratory:
+        p = self.parameters
+        return Laboratory(
+            lambda samples: self._draws(graph, samples),
+            lambda draws: self._choice.evaluator(graph, draws, _event(graph, versus)),
+            first=p.samples + p.fresh_samples,
+        )
+
+    def _draws(self, graph: ComputationalGraph, samples: range) -> Draws:
+        return draws_of(
             self._noise,
             graph.candidate_x,
             seed=self.parameters.seed,
@@ -224,25 +324,30 @@ class Zorro:
             samples=samples,
             memory=self._memory,
         )
-        return self._choice.evaluator(graph, draws)
 
     def _estimate(
-        self, graph: ComputationalGraph, selection: Selection, samples: range
+        self,
+        graph: ComputationalGraph,
+        versus: Versus | None,
+        selection: Selection,
+        samples: range,
     ) -> FidelityEstimate:
-        hits = self._evaluator(graph, samples).hits(selection)
+        draws = self._draws(graph, samples)
+        hits = self._choice.evaluator(graph, draws, _event(graph, versus)).hits(selection)
         return FidelityEstimate(int(hits.sum()), len(samples), self.parameters.confidence)
 
     def _explanation(
         self,
         graph: ComputationalGraph,
-        found: Found,
-        evaluator: Evaluator,
+        versus: Versus | None,
+        result: Certified,
+        laboratory: Laboratory,
         started: float,
     ) -> Explanation:
         p = self.parameters
+        found = result.found
         ids = graph.candidates.tolist()
         fresh = range(p.samples, p.samples + p.fresh_samples)
-        fidelity = self._estimate(graph, found.selection, fresh)
         return Explanation(
             node=graph.query,
             predicted_class=graph.predicted_class,
@@ -251,13 +356,16 @@ class Zorro:
             features=tuple(found.selection.columns.tolist()),
             steps=tuple(
                 Step(
-                    None if move.row is None else ids[move.row], move.column, move.hits / p.samples
+                    None if move.row is None else ids[move.row],
+                    move.column,
+                    move.fidelity,
+                    move.added,
                 )
                 for move in found.moves
             ),
-            fidelity=fidelity,
-            search_fidelity=FidelityEstimate(found.hits, p.samples, p.confidence),
-            status=_status(found.selection),
+            fidelity=self._estimate(graph, versus, found.selection, fresh),
+            search_fidelity=FidelityEstimate(found.hits, found.samples, p.confidence),
+            status=_status(result),
             parameters=p,
             graph=GraphSummary(
                 candidates=graph.candidates.numel(),
@@ -271,10 +379,12 @@ class Zorro:
                 num_nodes=self._size[0],
                 num_features=self._size[1],
             ),
-            evaluator=evaluator.name,
-            evaluations=evaluator.evaluations,
+            evaluator=laboratory.evaluator_name,
+            evaluations=laboratory.evaluations,
             seconds=time.perf_counter() - started,
             version=__version__,
+            certificate=result.certificate,
+            versus=versus,
         )
 
 
@@ -310,12 +420,62 @@ def rdt_fidelity(
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
 
 
-def _status(selection: Selection) -> Status:
+def _status(result: Certified) -> Status:
+    selection = result.found.selection
+    if not result.in_budget:
+        return "budget exhausted"
     if selection.is_blank:
         return "nothing needed"
     if selection.nodes.all() and selection.features.all():
         return "everything needed"
-    return "reached"
+    return "reached" if result.certificate is None else "certified"
+
+
+def _versus(graph: ComputationalGraph, why_not: int | None, contrast: Contrast) -> Versus | None:
+    if contrast not in CONTRASTS:
+        raise InputError(f"contrast: expected one of {', '.join(CONTRASTS)}, got {contrast!r}")
+    if why_not is None:
+        return None
+    classes = graph.scores.numel()
+    if not isinstance(why_not, int) or isinstance(why_not, bool) or not 0 <= why_not < classes:
+        raise InputError(f"why_not: expected a class from 0 to {classes - 1}, got {why_not!r}")
+    if why_not == graph.predicted_class:
+        raise InputError(
+            f"why_not: expected another class than the prediction of node {graph.query}, which "
+            f"is {why_not}"
+        )
+    return Versus(why_not, contrast)
+
+
+def _event(graph: ComputationalGraph, versus: Versus | None) -> Event:
+    if versus is None:
+        return event_of(graph.predicted_class)
+    return event_of(graph.predicted_class, versus.other, versus.contrast)
+
+
+def _check_claim(search: Search, tau: float, delta: float | None) -> None:
+    if delta is None:
+        return
+    if not _is_number(delta) or not 0 < delta < 1:
+        raise InputError(f"delta: expected a number between 0 and 1, or None, got {delta!r}")
+    if search == "guided" and tau == 1:
+        raise InputError(
+            "tau: a fidelity of 1 cannot be certified from samples; expected less than 1, or "
+            "delta=None"
+        )
+
+
+def _check_limits(search: Search, limits: Mapping[str, float | None]) -> None:
+    for name, value in limits.items():
+        if value is None:
+            continue
+        if search != "guided":
+            raise InputError(f"{name}: only the guided search has limits, got search={search!r}")
+        if name == "max_seconds":
+            if not _is_number(value) or not value > 0:
+                raise InputError(f"{name}: expected a number above 0, got {value!r}")
+        else:
+            _at_least(name, value, 1)
 
 
 def _is_number(value: object) -> bool:

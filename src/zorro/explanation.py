@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,18 +16,22 @@ from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.errors import InputError
 from zorro.fidelity.estimate import FidelityEstimate
+from zorro.fidelity.event import Contrast
+from zorro.search.certificate import Certificate
 
-Status = Literal["reached", "nothing needed", "everything needed"]
+Status = Literal["certified", "reached", "nothing needed", "everything needed", "budget exhausted"]
+T = TypeVar("T")
 MaskType = Literal["attributes", "object", "common_attributes"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """An element that the search added (none for the start) and the fidelity it led to."""
+    """An element that the search added or took out (none for the start), and what it led to."""
 
     node: int | None
     feature: int | None
     fidelity: float
+    added: bool = True
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,21 @@ class Parameters:
     confidence: float
     noise: str
     seed: int
+    delta: float | None = None
+    max_seconds: float | None = None
+    max_elements: int | None = None
+    max_evaluations: int | None = None
+
+
+@dataclass(frozen=True)
+class Versus:
+    """The class that the explanation is against, and in what sense.
+
+    `"beats"`: the predicted class is preferred to the other. `"not"`: the other is not predicted.
+    """
+
+    other: int
+    contrast: Contrast
 
 
 @dataclass(frozen=True)
@@ -74,7 +93,12 @@ class Explanation:
     With the features `features` of the nodes `nodes` at their true values and everything else in
     the computational graph replaced by noise, the model keeps its prediction with probability
     `fidelity`, measured on samples that the search has not seen. `search_fidelity` is the share
-    on the samples that it was chosen by.
+    on the samples that it was chosen by. With a contrast, "keeps its prediction" reads "still
+    prefers the predicted class to the other" or "still does not predict the other".
+
+    `status` says how far the claim goes: `"certified"` (`certificate` has the proof), `"reached"`
+    on the search's samples alone, `"nothing needed"` and `"everything needed"` for the empty and
+    the full set, `"budget exhausted"` for the best that was found within the limits.
     """
 
     node: int
@@ -92,6 +116,8 @@ class Explanation:
     evaluations: int
     seconds: float
     version: str
+    certificate: Certificate | None = None
+    versus: Versus | None = None
 
     @property
     def probability(self) -> float:
@@ -127,6 +153,8 @@ class Explanation:
                     "search_fidelity": FidelityEstimate(**values["search_fidelity"]),
                     "parameters": Parameters(**values["parameters"]),
                     "graph": GraphSummary(**values["graph"]),
+                    "certificate": _optional(Certificate, values.get("certificate")),
+                    "versus": _optional(Versus, values.get("versus")),
                 }
             )
         except (KeyError, TypeError) as error:
@@ -190,7 +218,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         return (
-            f"Explanation(node {self.node} → class {self.predicted_class}: "
+            f"Explanation(node {self.node} → class {self.predicted_class}{self._against()}: "
             f"{len(self.nodes)} nodes × {len(self.features)} features, fidelity "
             f"{_interval(self.fidelity)}, {self.status})"
         )
@@ -207,6 +235,12 @@ class Explanation:
         )
         return f"<table>{rows}</table>"
 
+    def _against(self) -> str:
+        if self.versus is None:
+            return ""
+        how = "rather than" if self.versus.contrast == "beats" else "or any other than"
+        return f" {how} {self.versus.other}"
+
     def _lines(self) -> list[tuple[str, str]]:
         p = self.parameters
         g = self.graph
@@ -214,7 +248,11 @@ class Explanation:
         where = "the whole graph" if g.whole else f"{g.context} nodes of context"
         return [
             ("node", f"{self.node}"),
-            ("prediction", f"class {self.predicted_class} (probability {self.probability:.2f})"),
+            (
+                "prediction",
+                f"class {self.predicted_class}{self._against()} "
+                f"(probability {self.probability:.2f})",
+            ),
             ("rests on", f"{len(self.nodes)} nodes × {len(self.features)} features"),
             ("nodes", _listed(self.nodes)),
             ("features", _listed(self.features)),
@@ -224,6 +262,7 @@ class Explanation:
                 f"({seen.value:.2f} on the {seen.samples} of the search)",
             ),
             ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
+            *([("certificate", _claim(self.certificate))] if self.certificate else []),
             (
                 "looked at",
                 f"{g.candidates} nodes × {g.num_features} features within {g.hops} hops, "
@@ -231,6 +270,23 @@ class Explanation:
             ),
             ("took", f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator})"),
         ]
+
+
+def _claim(certificate: Certificate) -> str:
+    of = (
+        f"{certificate.hits} of {certificate.samples} unseen samples, "
+        f"attempt {certificate.attempts}"
+    )
+    if not certificate.certified:
+        return f"none: a fidelity of {certificate.tau:g} was not shown ({of})"
+    return (
+        f"the fidelity is at least {certificate.bound:.3f} with {1 - certificate.delta:.0%} "
+        f"confidence ({of})"
+    )
+
+
+def _optional(kind: type[T], values: Mapping[str, Any] | None) -> T | None:
+    return None if values is None else kind(**values)
 
 
 def _interval(estimate: FidelityEstimate) -> str:

@@ -59,6 +59,11 @@ class Selection:
             self.features & ~other.features if features else self.features,
         )
 
+    def overlaps(self, other: Selection) -> bool:
+        """Whether an entry is kept by both."""
+        rows, columns = self.nodes & other.nodes, self.features & other.features
+        return bool(rows.any()) and bool(columns.any())
+
     @cached_property
     def rows(self) -> Tensor:
         """The selected rows, ascending."""

@@ -69,7 +69,7 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
             {
                 "node": None if move.row is None else ids[move.row],
                 "feature": move.column,
-                "fidelity": pytest.approx(move.hits / samples),
+                "fidelity": pytest.approx(move.fidelity),
             }
             for move in ours.moves
         ]

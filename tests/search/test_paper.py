@@ -141,7 +141,7 @@ def test_nothing_is_selected_where_noise_cannot_change_the_class():
     found = search(evaluator, tau=0.9)
     assert not found.selection.nodes.any()
     assert not found.selection.features.any()
-    assert [move.hits for move in found.moves] == [60]
+    assert [move.fidelity for move in found.moves] == [1.0]
 
 
 def test_everything_is_selected_where_everything_is_needed():

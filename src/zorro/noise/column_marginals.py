@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -61,6 +63,9 @@ class ColumnMarginals:
         self._count = torch.bincount(column, minlength=x.size(1))  # (d,)
         self._first = self._count.cumsum(0) - self._count  # (d,)
         self._density = self._count.double() / x.size(0)  # (d,)
+        # Bags of words are often zeros and ones: then which non-zero is drawn makes no difference.
+        by_column = self._first.repeat_interleave(self._count)
+        self._one_value_each = bool((values == values[by_column]).all())
 
     @property
     def density(self) -> float:
@@ -77,29 +82,14 @@ class ColumnMarginals:
         count = keys.numel()
         positions = first * nodes
         stream = child_keys(keys, columns).flatten()  # (k · b,), column after column
-        owner = torch.arange(columns.numel(), device=keys.device).repeat_interleave(count)
-        density = self._density[columns][owner]
-        expected = positions * density
-        slack = 4.0
-        while True:
-            draws = (expected + slack * (expected.sqrt() + 1)).ceil().long()
-            draws[density == 0] = 0
-            which = torch.arange(draws.numel(), device=keys.device).repeat_interleave(draws)
-            start = draws.cumsum(0) - draws
-            counter = torch.arange(which.numel(), device=keys.device) - start[which]
-            position = _positions(stream[which], counter, density[which], start[which], positions)
-            last = (start + draws - 1)[draws > 0]
-            if bool((position[last] >= positions).all()):
-                break
-            slack *= 2.0  # counters address the draws, so the first ones stay as they were
-        inside = (position < positions).nonzero().flatten()
-        position, which, counter = position[inside], which[inside], counter[inside]
-        column = owner[which]
-        number = self._count[columns][column]
-        chosen = (uniforms(stream[which], 2 * counter + 1) * number).long()
-        value = self._values[self._first[columns][column] + chosen]
-        block = which % count
-        return Entries(position + block * positions, column, value)
+        density = self._density[columns].repeat_interleave(count)
+        which, counter, position = _walked(stream, density, positions)
+        column = which // count
+        place = self._first[columns][column]
+        if not self._one_value_each:
+            number = self._count[columns][column]
+            place = place + (uniforms(stream[which], 2 * counter + 1) * number).long()
+        return Entries(position + which % count * positions, column, self._values[place])
 
 
 class SparseDraws:
@@ -130,6 +120,9 @@ class SparseDraws:
         self._walked = BLOCK if len(blocks) > 1 else self._skipped + len(samples)
         expected = noise.density * noise.num_features * nodes * len(samples)
         self._rows: dict[int, Entries] = {}
+        self._matrices: dict[int, sp.csr_array] = {}
+        self._count = len(samples)
+        self._picked: Tensor | None = None  # (len(samples),): a sample's place, −1 for none
         self._kept: _Kept | None = None
         if expected * _KEPT_BYTES <= memory:
             self._kept = self._drawn_whole(expected)
@@ -137,7 +130,7 @@ class SparseDraws:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Samples, candidate nodes and features."""
-        return len(self._samples), self._nodes, self._noise.num_features
+        return self._count, self._nodes, self._noise.num_features
 
     def columns(self, columns: Tensor) -> Tensor:
         """Return some columns of every sample, (k, S, n)."""
@@ -164,6 +157,8 @@ class SparseDraws:
     def times(self, weight: Tensor) -> Tensor:
         """Return Z W for a weight (d, h), as (n, S, h)."""
         samples, nodes, _ = self.shape
+        if self._kept is not None and not weight.is_cuda and self._noise.density <= _DENSE:
+            return self._kept_times(weight).view(samples, nodes, -1).transpose(0, 1)
         product = weight.new_zeros(samples * nodes, weight.size(1))
         for columns in self._column_chunks(width=weight.size(1)):
             if self._noise.density > _DENSE:
@@ -175,17 +170,63 @@ class SparseDraws:
                 product.index_add_(0, entries.position, rows)
         return product.view(samples, nodes, -1).transpose(0, 1)
 
+    def _kept_times(self, weight: Tensor) -> Tensor:
+        """Return Z W (S · n, h) from what is kept, which is a matrix by columns as it stands."""
+        samples, nodes, features = self.shape
+        kept = self._kept
+        assert kept is not None
+        parts = (kept.value.numpy(), kept.position.numpy(), kept.starts.numpy())
+        matrix = sp.csc_array(parts, shape=(samples * nodes, features))
+        return torch.from_numpy(matrix @ weight.contiguous().numpy())
+
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
         """Return Σ_s Z_sᵀ V_s over some rows (v,), for values (v, S, h), as (d, h)."""
         product = values.new_zeros(self.shape[2], values.size(2))
         for place, row in enumerate(rows.tolist()):
-            entries = self._entries_of_row(row)
-            terms = entries.value.unsqueeze(1) * values[place, entries.position]
-            product.index_add_(0, entries.column, terms)
+            if values.is_cuda:
+                entries = self._entries_of_row(row)
+                terms = entries.value.unsqueeze(1) * values[place, entries.position]
+                product.index_add_(0, entries.column, terms)
+            else:
+                product += torch.from_numpy(self._matrix_of_row(row) @ values[place].numpy())
         return product
 
+    def _matrix_of_row(self, row: int) -> sp.csr_array:
+        """Return one node's noise as a sparse matrix (d, S); it is kept."""
+        if row not in self._matrices:
+            entries = self._entries_of_row(row)
+            starts = torch.zeros(self.shape[2] + 1, dtype=torch.long)
+            starts[1:] = torch.bincount(entries.column, minlength=self.shape[2]).cumsum(0)
+            parts = (entries.value.numpy(), entries.position.numpy(), starts.numpy())
+            self._matrices[row] = sp.csr_array(parts, shape=(self.shape[2], self.shape[0]))
+        return self._matrices[row]
+
+    def only(self, samples: Tensor) -> SparseDraws:
+        """Return the noise of some samples (q,), ascending, alone."""
+        place = torch.full((self._count,), -1, device=samples.device)
+        place[samples] = torch.arange(samples.numel(), device=samples.device)
+        few = copy.copy(self)
+        few._rows, few._matrices = {}, {}
+        few._count = samples.numel()
+        few._picked = place if self._picked is None else _composed(self._picked, place)
+        if self._kept is not None:
+            position, inside = self._picked_positions(self._kept.position.long(), place)
+            before = torch.zeros(inside.numel() + 1, dtype=torch.long, device=inside.device)
+            torch.cumsum(inside, 0, out=before[1:])
+            few._kept = _Kept(
+                position[inside].to(self._kept.position.dtype),
+                self._kept.value[inside],
+                before[self._kept.starts],
+            )
+        return few
+
+    def _picked_positions(self, position: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+        """Return positions in terms of the picked samples, and which are of these."""
+        sample = place[position // self._nodes]
+        return sample * self._nodes + position % self._nodes, sample >= 0
+
     def _entries_of_row(self, row: int) -> Entries:
-        """Return one node's non-zeros, with the sample as position; they are kept."""
+        """Return one node's non-zeros by column, with the sample as position; they are kept."""
         if row not in self._rows:
             parts = []
             for columns in self._column_chunks():
@@ -242,26 +283,81 @@ class SparseDraws:
     def _drawn(self, columns: Tensor) -> Entries:
         entries = self._noise.entries(columns, self._keys, nodes=self._nodes, first=self._walked)
         position = entries.position - self._skipped * self._nodes
-        if len(self._samples) == self._keys.numel() * self._walked:
+        if self._picked is None and len(self._samples) == self._keys.numel() * self._walked:
             return entries
         inside = (position >= 0) & (position < len(self._samples) * self._nodes)
+        if self._picked is not None:
+            at = position.clamp(0, len(self._samples) * self._nodes - 1)
+            position, picked = self._picked_positions(at, self._picked)
+            inside &= picked
         inside = inside.nonzero().flatten()
         return Entries(position[inside], entries.column[inside], entries.value[inside])
 
 
-def _positions(
-    keys: Tensor, counter: Tensor, density: Tensor, first: Tensor, positions: int
-) -> Tensor:
-    """Walk each stream from one non-zero to the next.
+def _composed(first: Tensor, then: Tensor) -> Tensor:
+    """Return then[first], −1 where first is −1."""
+    return torch.where(first < 0, first, then[first.clamp(min=0)])
 
-    Args:
-        keys: (t,) of the streams, a run for each.
-        counter: (t,) within the run.
-        density: (t,) of the column.
-        first: (t,) where the run begins.
-        positions: how many positions there are.
+
+def _walked(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Walk streams (t,) from one non-zero to the next, to the end of their positions.
+
+    Most reach the end with little more than the expected number of steps; the others go on.
+
+    Returns:
+        Of each non-zero, stream after stream: the stream, how many came before it, where it is.
     """
-    waiting = uniforms(keys, 2 * counter).log() / torch.log1p(-density)
-    step = waiting.clamp_(max=positions).long() + 1  # one more than the geometric gap
-    reached = step.cumsum(0)
-    return reached - (reached - step)[first] - 1
+    expected = positions * density
+    pending = (density > 0).nonzero().flatten()
+    begun = torch.zeros_like(keys)  # steps so far
+    reached = torch.full_like(keys, -1)  # where they led
+    parts: list[tuple[Tensor, Tensor, Tensor]] = []
+    slack = 1.0
+    while pending.numel():
+        steps = expected[pending] / len(parts or [0]) + slack * (expected[pending].sqrt() + 1)
+        steps = steps.ceil().long()
+        parts.append(_steps(keys[pending], density[pending], steps, begun[pending]))
+        which, counter, position = parts[-1]
+        position += reached[pending].repeat_interleave(steps) + 1
+        last = steps.cumsum(0) - 1
+        begun[pending] += steps
+        reached[pending] = position[last]
+        inside = (position < positions).nonzero().flatten()
+        parts[-1] = (pending[which[inside]], counter[inside], position[inside])
+        pending = pending[position[last] < positions]
+        slack *= 2.0
+    if len(parts) == 1:
+        return parts[0]
+    stream, counter, position = (
+        (torch.cat(some) for some in zip(*parts, strict=True))
+        if parts
+        else (begun[:0], begun[:0], begun[:0])
+    )
+    # Counters run on within a stream, so that they say where each non-zero belongs.
+    per_stream = torch.bincount(stream, minlength=keys.numel())
+    place = (per_stream.cumsum(0) - per_stream)[stream] + counter
+    ordered = [torch.empty_like(some) for some in (stream, counter, position)]
+    for target, some in zip(ordered, (stream, counter, position), strict=True):
+        target[place] = some
+    return ordered[0], ordered[1], ordered[2]
+
+
+def _steps(
+    keys: Tensor, density: Tensor, steps: Tensor, begun: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take some steps (t,) in each of streams (t,) after those that are begun (t,).
+
+    Returns:
+        Of each step: the stream, its counter, and how far from the last begun one it leads, less
+        one.
+    """
+    start = steps.cumsum(0) - steps
+    which = torch.arange(keys.numel(), device=keys.device).repeat_interleave(steps)
+    counter = torch.arange(which.numel(), device=keys.device)
+    counter += (begun - start).repeat_interleave(steps)
+    gap = uniforms(keys.repeat_interleave(steps), 2 * counter).log_()
+    gap /= torch.log1p(-density).repeat_interleave(steps)
+    step = gap.clamp_(max=float(1 << 40)).long() + 1  # one more than the geometric gap
+    walked = step.cumsum(0)
+    walked -= (walked - step)[start].repeat_interleave(steps)
+    return which, counter, walked - 1

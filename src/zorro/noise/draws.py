@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -29,6 +31,10 @@ class Draws(Protocol):
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
         """Return Σ_s Z_sᵀ V_s over some rows (v,) of Z, for values (v, S, h), as (d, h)."""
+        ...
+
+    def only(self, samples: Tensor) -> Draws:
+        """Return the noise of some samples (q,), ascending, alone."""
         ...
 
 
@@ -60,3 +66,59 @@ class DenseDraws:
         """Return Σ_s Z_sᵀ V_s over some rows, (d, h)."""
         noise = self._values[:, rows].transpose(0, 1)  # (v, S, d)
         return noise.flatten(0, 1).t() @ values.flatten(0, 1)
+
+    def only(self, samples: Tensor) -> DenseDraws:
+        """Return the noise of some samples alone."""
+        return DenseDraws(self._values[samples])
+
+
+class JoinedDraws:
+    """The samples of several draws of one query, one after the other."""
+
+    def __init__(self, parts: Sequence[Draws]) -> None:
+        self._parts = parts
+        self._counts = [part.shape[0] for part in parts]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Samples, candidate nodes and features."""
+        return sum(self._counts), *self._parts[0].shape[1:]
+
+    def columns(self, columns: Tensor) -> Tensor:
+        """Return some columns of every sample, (k, S, n)."""
+        return torch.cat([part.columns(columns) for part in self._parts], dim=1)
+
+    def matrices(self, samples: Tensor) -> Tensor:
+        """Return some samples whole, (q, n, d)."""
+        result: list[tuple[Tensor, Tensor]] = []
+        first = 0
+        for part, count in zip(self._parts, self._counts, strict=True):
+            place = ((samples >= first) & (samples < first + count)).nonzero().flatten()
+            if place.numel():
+                result.append((place, part.matrices(samples[place] - first)))
+            first += count
+        order = torch.cat([place for place, _ in result]).argsort()
+        return torch.cat([noise for _, noise in result])[order]
+
+    def times(self, weight: Tensor) -> Tensor:
+        """Return Z W, (n, S, h)."""
+        return torch.cat([part.times(weight) for part in self._parts], dim=1)
+
+    def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return Σ_s Z_sᵀ V_s over some rows, (d, h)."""
+        split = torch.split(values, self._counts, dim=1)
+        products = [
+            part.transposed_times(some, rows) for part, some in zip(self._parts, split, strict=True)
+        ]
+        return torch.stack(products).sum(0)
+
+    def only(self, samples: Tensor) -> JoinedDraws:
+        """Return the noise of some samples alone."""
+        parts: list[Draws] = []
+        first = 0
+        for part, count in zip(self._parts, self._counts, strict=True):
+            inside = samples[(samples >= first) & (samples < first + count)]
+            if inside.numel():
+                parts.append(part.only(inside - first))
+            first += count
+        return JoinedDraws(parts)

@@ -1,6 +1,23 @@
 """Searches for small selections with high fidelity."""
 
+from zorro.search.budget import Budget
+from zorro.search.certificate import Certificate
+from zorro.search.certified import Certified, Laboratory, search_certified
+from zorro.search.found import Found, Move, reaches
+from zorro.search.guided import GuidedSearch
 from zorro.search.multiple import search_multiple
-from zorro.search.paper import Found, Move, reaches, search
+from zorro.search.paper import search
 
-__all__ = ["Found", "Move", "reaches", "search", "search_multiple"]
+__all__ = [
+    "Budget",
+    "Certificate",
+    "Certified",
+    "Found",
+    "GuidedSearch",
+    "Laboratory",
+    "Move",
+    "reaches",
+    "search",
+    "search_certified",
+    "search_multiple",
+]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from zorro.fidelity.evaluator import Evaluator
-from zorro.search.paper import Found, reaches, search
+from zorro.search.certified import Certified
+from zorro.search.found import reaches
 from zorro.selection import Selection
 
 
 def search_multiple(
     evaluator: Evaluator,
+    find: Callable[[Selection], Certified],
     *,
     tau: float,
-    k: int | None = 10,
     max_depth: int,
     allowed: Selection | None = None,
-) -> Iterator[Found]:
+) -> Iterator[Certified]:
     """Yield explanations, each disjoint from those it descends from.
 
     After an explanation is found, the search is repeated twice on what remains: once without its
@@ -25,9 +26,9 @@ def search_multiple(
     branches may yield the same set.
 
     Args:
-        evaluator: of the query.
-        tau: each search ends when the fidelity is greater than this.
-        k: elements of each kind tried per step; None tries all.
+        evaluator: of the query, on the search's samples.
+        find: searches within V_p and F_p.
+        tau: the fidelity that each set must exceed.
         max_depth: how many explanations may lie on one branch.
         allowed: V_p and F_p; everything when None.
     """
@@ -38,12 +39,13 @@ def search_multiple(
     reachable = int(evaluator.hits(allowed).sum())
     if not reaches(reachable, evaluator.samples, tau):
         return
-    found = search(evaluator, tau=tau, k=k, allowed=allowed)
-    yield found
-    if found.selection.is_blank:
+    result = find(allowed)
+    yield result
+    selection = result.found.selection
+    if selection.is_blank:
         return  # nothing is needed, so nothing can be removed
     for rest in (
-        allowed.without(found.selection, nodes=True),
-        allowed.without(found.selection, features=True),
+        allowed.without(selection, nodes=True),
+        allowed.without(selection, features=True),
     ):
-        yield from search_multiple(evaluator, tau=tau, k=k, max_depth=max_depth - 1, allowed=rest)
+        yield from search_multiple(evaluator, find, tau=tau, max_depth=max_depth - 1, allowed=rest)

@@ -3,43 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import islice
 
 import torch
 from torch import Tensor
 
 from zorro.fidelity.evaluator import Evaluator
+from zorro.search.found import Found, Move, reaches
 from zorro.selection import Selection
-
-
-@dataclass(frozen=True)
-class Move:
-    """One step of a search: the element it added (none at the start) and the hits it led to."""
-
-    row: int | None
-    column: int | None
-    hits: int
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search returns: the selection, how it grew, and the initial rankings (best first)."""
-
-    selection: Selection
-    moves: tuple[Move, ...]
-    node_ranking: dict[int, int] = field(default_factory=dict)  # row → hits of ({v}, F_p)
-    feature_ranking: dict[int, int] = field(default_factory=dict)  # column → hits of (V_p, {f})
-
-    @property
-    def hits(self) -> int:
-        """Hits of the selection on the samples that the search saw."""
-        return self.moves[-1].hits
-
-
-def reaches(hits: int, samples: int, tau: float) -> bool:
-    """Whether a share of hits ends a search: above τ, or nothing left to gain."""
-    return hits / samples > tau or hits == samples
 
 
 def search(
@@ -61,38 +32,40 @@ def search(
     nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
     allowed = allowed or Selection(~nothing.nodes, ~nothing.features)
     samples = evaluator.samples
-    moves = [Move(None, None, int(evaluator.hits(nothing).sum()))]
-    if reaches(moves[-1].hits, samples, tau):
-        return Found(nothing, tuple(moves))
+    hits = int(evaluator.hits(nothing).sum())
+    moves = [Move(None, None, hits / samples)]
+    if reaches(hits, samples, tau):
+        return Found(nothing, hits, samples, tuple(moves))
 
     every_feature = Selection(nothing.nodes, allowed.features)
     every_node = Selection(allowed.nodes, nothing.features)
     nodes = _ranked(hits_of(evaluator.hits_toggling_nodes, every_feature, allowed.rows))
     features = _ranked(hits_of(evaluator.hits_toggling_features, every_node, allowed.columns))
-    if _best(nodes)[1] > _best(features)[1]:
-        move = Move(_best(nodes)[0], None, moves[-1].hits)
-    else:
-        move = Move(None, _best(features)[0], moves[-1].hits)
+    first_is_node = _best(nodes)[1] > _best(features)[1]
+    element = _best(nodes)[0] if first_is_node else _best(features)[0]
+    following: _Choice | None = (first_is_node, element, hits)
     selection = nothing
-    while True:
-        selection = _moved(selection, move)
-        moves.append(move)
-        if reaches(move.hits, samples, tau):
+    while following is not None:
+        is_node, element, hits = following
+        selection = selection.with_node(element) if is_node else selection.with_feature(element)
+        row, column = (element, None) if is_node else (None, element)
+        moves.append(Move(row, column, hits / samples))
+        if reaches(hits, samples, tau):
             break
-        following = _next_move(evaluator, selection, nodes, features, k)
-        if following is None:
-            break
-        move = following
-    return Found(selection, tuple(moves), nodes, features)
+        following = _next_choice(evaluator, selection, nodes, features, k)
+    return Found(selection, hits, samples, tuple(moves), nodes, features)
 
 
-def _next_move(
+_Choice = tuple[bool, int, int]  # whether it is a node, which, and the hits with it
+
+
+def _next_choice(
     evaluator: Evaluator,
     selection: Selection,
     nodes: dict[int, int],
     features: dict[int, int],
     k: int | None,
-) -> Move | None:
+) -> _Choice | None:
     """Return the best addition among the first `k` remaining nodes and features, if any."""
     tried_nodes: dict[int, int] = {}
     tried_features: dict[int, int] = {}
@@ -107,8 +80,8 @@ def _next_move(
     row, hits_with_row = _best(tried_nodes)
     column, hits_with_column = _best(tried_features)
     if hits_with_row <= hits_with_column:
-        return Move(None, column, hits_with_column)
-    return Move(row, None, hits_with_row)
+        return False, column, hits_with_column
+    return True, row, hits_with_row
 
 
 def hits_of(
@@ -136,10 +109,3 @@ def _first_remaining(ranking: dict[int, int], selected: Tensor, k: int | None) -
     taken = set(selected.tolist())
     remaining = (element for element in ranking if element not in taken)
     return torch.tensor(sorted(islice(remaining, k)), dtype=torch.long, device=selected.device)
-
-
-def _moved(selection: Selection, move: Move) -> Selection:
-    if move.row is not None:
-        return selection.with_node(move.row)
-    assert move.column is not None
-    return selection.with_feature(move.column)

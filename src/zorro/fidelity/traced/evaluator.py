@@ -95,7 +95,7 @@ class TracedEvaluator(Evaluator):
         self._batched = batched
         self._always_by_row = always_by_row
         self._x = graph.candidate_x
-        self._entries, self._weight = _entries_of(program, graph)
+        self._entries, self._weight = program.kept("entries", lambda: _entries_of(program, graph))
         self._noise_product = draws.times(self._weight)  # (n, S, H)
         self._true_product = self._x @ self._weight  # (n, H)
         self._noise_states = {

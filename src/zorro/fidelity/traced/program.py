@@ -6,7 +6,7 @@ import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 import torch_geometric.nn as gnn
@@ -21,6 +21,7 @@ from zorro.fidelity.traced.layers import Unserved, linear, plan_of
 from zorro.fidelity.traced.plan import Plan, Rows
 from zorro.predictor import undisturbed
 
+T = TypeVar("T")
 _LINEAR = (nn.Linear, gnn.Linear)
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
 _UNCHANGED_FUNCTIONS = (functional.dropout, torch.dropout)
@@ -110,12 +111,19 @@ class Program:
         self._raw: set[fx.Node] = set()  # the features themselves
         self._plans: dict[fx.Node, Plan] = {}
         self._needed: dict[fx.Node, Tensor] = {}  # (r,) ascending rows
+        self._kept: dict[str, Any] = {}  # what evaluators of this query share
         with undisturbed(model), torch.no_grad():
             self._find_static()
             self._find_needed()
         self.entries: dict[fx.Node, Plan] = {
             node: plan for node, plan in self._plans.items() if self._input_of(node) in self._raw
         }
+
+    def kept(self, name: str, make: Callable[[], T]) -> T:
+        """Return what `make` made the first time it was asked for by that name."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return cast(T, self._kept[name])
 
     def run(self, states: Mapping[fx.Node, Tensor], record: Record | None = None) -> Tensor:
         """Return the scores (B, C) at the query from the entries' states, each (q, B, h).

@@ -1,0 +1,34 @@
+"""How much a search may spend."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from zorro.selection import Selection
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of one query's search; None is no limit.
+
+    `max_evaluations` counts perturbed inputs. The clock starts when the budget is made.
+    """
+
+    max_seconds: float | None = None
+    max_elements: int | None = None
+    max_evaluations: int | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    def is_spent(self, evaluations: int) -> bool:
+        """Whether time or evaluations are used up."""
+        if self.max_evaluations is not None and evaluations >= self.max_evaluations:
+            return True
+        return (
+            self.max_seconds is not None and time.perf_counter() - self.started >= self.max_seconds
+        )
+
+    def allows_more_than(self, selection: Selection) -> bool:
+        """Whether a selection may have one more element."""
+        size = selection.rows.numel() + selection.columns.numel()
+        return self.max_elements is None or size < self.max_elements

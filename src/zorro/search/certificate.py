@@ -1,0 +1,121 @@
+"""Proof, on noise that the search has not seen, that a fidelity is above a threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import betaincc, betaln
+
+_LEAST = 100  # samples of a first batch
+_STEPS = 60  # of a bisection, far below any digit that is shown
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """That a set's fidelity is at least τ is true with probability 1 − δ, or was not shown.
+
+    `bound` is a lower confidence bound of the fidelity at the level that the last attempt had
+    left. It holds at any number of samples, so that looking again and again does not hurt, and
+    for all attempts together, so that trying one set after another does not either.
+    """
+
+    tau: float
+    delta: float
+    certified: bool
+    bound: float
+    hits: int  # of the last attempt
+    samples: int
+    attempts: int
+
+
+def log_evidence(hits: int, samples: int, p: float) -> float:
+    """Return the log of the evidence against a fidelity of at most `p`.
+
+    It is what a gambler has made of 1 who bets on hits, a little for each q above p, at odds that
+    are fair if the fidelity is p: ∫ Π (q^h (1 − q)^m) / (p^h (1 − p)^m) dq / (1 − p) over q > p.
+    While the fidelity is at most p that is a supermartingale, so that it ever reaches 1/δ with
+    probability at most δ (Ville's inequality).
+    """
+    misses = samples - hits
+    tail = float(betaincc(hits + 1, misses + 1, p))
+    if tail <= 0.0:
+        return -math.inf
+    won = float(betaln(hits + 1, misses + 1)) + math.log(tail) - math.log1p(-p)
+    at_p = hits * math.log(p) if hits else 0.0
+    return won - at_p - misses * math.log1p(-p)
+
+
+def lower_bound(hits: int, samples: int, delta: float) -> float:
+    """Return the highest p that is refuted at level `delta`; 0 if none is.
+
+    >>> round(lower_bound(100, 100, 0.05), 3)
+    0.939
+    """
+    low, high = 0.0, hits / samples if samples else 0.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if 0 < middle < 1 and log_evidence(hits, samples, middle) >= -math.log(delta):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def level(delta: float, attempt: int) -> float:
+    """Return the share of δ that an attempt (1, 2, …) may use; all shares add up to δ."""
+    return delta / (attempt * (attempt + 1))
+
+
+class Attempt:
+    """One set's test: hits are added until the evidence suffices or the case looks lost.
+
+    Args:
+        tau: what the fidelity is to be shown to reach.
+        delta: the probability of being wrong that this attempt may use.
+        most: samples after which it is given up.
+    """
+
+    def __init__(self, *, tau: float, delta: float, most: int) -> None:
+        self._tau = tau
+        self._delta = delta
+        self._most = most
+        self.hits = 0
+        self.samples = 0
+
+    def add(self, hits: int, samples: int) -> None:
+        """Take down what further samples gave."""
+        self.hits += hits
+        self.samples += samples
+
+    @property
+    def passed(self) -> bool:
+        """Whether a fidelity below τ is refuted."""
+        if self._tau >= 1 or self.samples == 0:
+            return False
+        return log_evidence(self.hits, self.samples, self._tau) >= -math.log(self._delta)
+
+    @property
+    def lost(self) -> bool:
+        """Whether going on is hopeless: no samples left, or a share too low to suffice in the end.
+
+        The share is taken as a standard error higher than it is, in its favour.
+        """
+        if self.samples >= self._most:
+            return True
+        if self.samples == 0:
+            return False
+        share = self.hits / self.samples
+        share = min(1.0, share + math.sqrt(share * (1 - share) / self.samples))
+        in_the_end = log_evidence(math.floor(share * self._most), self._most, self._tau)
+        return in_the_end < -math.log(self._delta)
+
+    @property
+    def next_batch(self) -> int:
+        """How many samples to draw next: as many as there are, so that few looks are needed."""
+        return min(max(_LEAST, self.samples), max(1, self._most - self.samples))
+
+    @property
+    def bound(self) -> float:
+        """The lower confidence bound."""
+        return lower_bound(self.hits, self.samples, self._delta)

@@ -1,0 +1,40 @@
+"""What a search returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from zorro.selection import Selection
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of a search: the element it added or took out (none at the start).
+
+    `fidelity` is what it led to, as the search's own samples say.
+    """
+
+    row: int | None
+    column: int | None
+    fidelity: float
+    added: bool = True
+
+
+@dataclass(frozen=True)
+class Found:
+    """The selection, its hits on the search's own samples, and how it came about.
+
+    The paper's search also tells its initial rankings, best first.
+    """
+
+    selection: Selection
+    hits: int
+    samples: int
+    moves: tuple[Move, ...]
+    node_ranking: dict[int, int] = field(default_factory=dict)  # row → hits of ({v}, F_p)
+    feature_ranking: dict[int, int] = field(default_factory=dict)  # column → hits of (V_p, {f})
+
+
+def reaches(hits: int, samples: int, tau: float) -> bool:
+    """Whether a share of hits ends a search: above τ, or nothing left to gain."""
+    return hits / samples > tau or hits == samples
