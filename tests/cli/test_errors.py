@@ -34,7 +34,7 @@ def assert_one_line(result, *parts, code=1):
         (["--model", "gat"], ["does not fit"]),
         (["--checkpoint", "missing.safetensors"], ["missing.safetensors"]),
         (["--noise", "pink"], ["noise", "column-marginals", "'pink'"]),
-        (["--search", "deep"], ["search", "'paper'", "'deep'"]),
+        (["--search", "deep"], ["search", "guided, paper", "'deep'"]),
         (["--nodes", "40"], ["between 0 and 39", "40"]),
         (["--nodes", "-1"], ["-1"]),
         (["--nodes", "first"], ["'first'", "random:20"]),

@@ -11,7 +11,7 @@ from zorro.computational_graph import Extractor
 from zorro.fidelity import EvaluatorChoice
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
-from zorro.search import search, search_multiple
+from zorro.search import Certified, search, search_multiple
 
 
 def golden_folder() -> Path | None:
@@ -58,7 +58,13 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
     assert evaluator.name == wanted
     options = {"tau": golden["tau"], "k": golden["k"]}
     if path.stem.endswith("_multi"):
-        found = list(search_multiple(evaluator, max_depth=50, **options))
+        every = search_multiple(
+            evaluator,
+            lambda allowed: Certified(search(evaluator, allowed=allowed, **options)),
+            tau=golden["tau"],
+            max_depth=50,
+        )
+        found = [result.found for result in every]
     else:
         found = [search(evaluator, **options)]
 

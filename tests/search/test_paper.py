@@ -11,7 +11,7 @@ from zorro.fidelity import BatchedEvaluator
 from zorro.metrics import stability
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
-from zorro.search import search, search_multiple
+from zorro.search import Certified, search, search_multiple
 from zorro.selection import Selection
 
 
@@ -202,15 +202,24 @@ def test_multiple_explanations_descend_disjointly_and_stop():
     # Every node alone decides: many disjoint explanations.
     x = torch.cat([torch.full((6, 3), 5.0), torch.zeros(40, 3)])
     evaluator = evaluator_of_star(x, centre_of=6)
-    found = list(search_multiple(evaluator, tau=0.8, k=None, max_depth=3))
+
+    def every(max_depth):
+        return search_multiple(
+            evaluator,
+            lambda allowed: Certified(search(evaluator, tau=0.8, k=None, allowed=allowed)),
+            tau=0.8,
+            max_depth=max_depth,
+        )
+
+    found = [result.found for result in every(3)]
     assert len(found) >= 3
     for one in found:
         assert one.hits / 60 > 0.8
     first = found[0].selection
     second = found[1].selection  # without the first one's nodes
     assert not (first.nodes & second.nodes).any()
-    assert len(list(search_multiple(evaluator, tau=0.8, k=None, max_depth=1))) == 1
-    lazily = itertools.islice(search_multiple(evaluator, tau=0.8, k=None, max_depth=50), 2)
+    assert len(list(every(1))) == 1
+    lazily = itertools.islice(every(50), 2)
     assert len(list(lazily)) == 2
 
 

@@ -31,12 +31,50 @@ def explain(
         float, typer.Option(help="The fidelity to exceed, above 0 and at most 1.")
     ] = 0.85,
     search: Annotated[
-        str, typer.Option(metavar="NAME", help="How to search: paper, the paper's greedy search.")
-    ] = "paper",
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How to search: guided (smaller sets, certified), or paper, the paper's greedy "
+            "search.",
+        ),
+    ] = "guided",
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="The probability with which a certified fidelity may be below tau after all."
+        ),
+    ] = 0.05,
+    certify: Annotated[
+        bool,
+        typer.Option(help="Prove the fidelity on unseen noise, or stop on the search's own."),
+    ] = True,
+    why_not: Annotated[
+        int | None,
+        typer.Option(
+            metavar="CLASS", help="Explain why the prediction is its class and not this one."
+        ),
+    ] = None,
+    contrast: Annotated[
+        str,
+        typer.Option(
+            metavar="beats|not",
+            help="What --why-not means: the predicted class beats the other, or the other is not "
+            "predicted.",
+        ),
+    ] = "beats",
     k: Annotated[
         str,
-        typer.Option(metavar="N|all", help="How many nodes and how many features each step tries."),
+        typer.Option(
+            metavar="N|all",
+            help="Elements each step tries: of both kinds together (guided) or of each (paper).",
+        ),
     ] = "10",
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Time for one node's search, for the guided one.")
+    ] = None,
+    max_elements: Annotated[
+        int | None, typer.Option(help="Most nodes and features together, for the guided search.")
+    ] = None,
     samples: Annotated[int, typer.Option(help="Noise samples that the search sees.")] = 100,
     fresh_samples: Annotated[
         int,
@@ -69,7 +107,16 @@ def explain(
     torch.set_num_threads(threads)
     asked = subject.load(dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed)
     queries = parse_nodes(nodes, asked.data, dataset=asked.dataset, seed=seed)
-    choices: dict[str, Any] = {"search": search, "k": tried, "noise": noise, "hops": hops}
+    choices: dict[str, Any] = {
+        "search": search,
+        "delta": delta if certify else None,
+        "k": tried,
+        "noise": noise,
+        "hops": hops,
+        "max_seconds": max_seconds,
+        "max_elements": max_elements,
+    }
+    question: dict[str, Any] = {"why_not": why_not, "contrast": contrast}
     zorro = Zorro(
         asked.model,
         asked.data.x,
@@ -82,7 +129,7 @@ def explain(
     )
     finished: list[Explanation] = []
     try:
-        _run(zorro, queries, out, finished)
+        _run(zorro, queries, question, out, finished)
     except KeyboardInterrupt:
         terminal.messages.print("zorro: interrupted")
         raise typer.Exit(130) from None
@@ -98,7 +145,11 @@ def explain(
 
 
 def _run(
-    zorro: Zorro, queries: Sequence[int], out: str | None, finished: list[Explanation]
+    zorro: Zorro,
+    queries: Sequence[int],
+    question: dict[str, Any],
+    out: str | None,
+    finished: list[Explanation],
 ) -> None:
     """Explain `queries` one after the other, each written and in `finished` before the next."""
     with (
@@ -106,7 +157,7 @@ def _run(
         progress("explained", len(queries), transient=True) as report,
     ):
         for node in queries:
-            explanation = zorro.explain(node)
+            explanation = zorro.explain(node, **question)
             write(explanation)
             finished.append(explanation)
             size = f"{len(explanation.nodes)} nodes × {len(explanation.features)} features"

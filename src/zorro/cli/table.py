@@ -45,11 +45,14 @@ def show(
 
 def _heading(description: str, first: Explanation) -> str:
     p = first.parameters
+    claim = (
+        "" if p.delta is None else f", certified with {1 - p.delta:.0%} confidence on unseen ones"
+    )
     return (
         f"{description}\n"
         f"{p.search} search (k = {p.k or 'all'}) for a fidelity above τ = {p.tau:g} on {p.samples} "
-        f"samples of {p.noise} noise, seed {p.seed}; fidelity measured on {p.fresh_samples} fresh "
-        f"samples"
+        f"samples of {p.noise} noise, seed {p.seed}{claim}; fidelity measured on "
+        f"{p.fresh_samples} fresh samples"
     )
 
 
@@ -64,7 +67,7 @@ def _overview(explanations: Sequence[Explanation], truth: Sequence[int] | None) 
     for e in explanations:
         table.add_row(
             str(e.node),
-            str(e.predicted_class),
+            str(e.predicted_class) if e.versus is None else _contrast(e),
             _truth(e, truth),
             f"{len(e.nodes)} × {len(e.features)}",
             _interval(e.fidelity),
@@ -72,6 +75,12 @@ def _overview(explanations: Sequence[Explanation], truth: Sequence[int] | None) 
             f"{e.seconds:.1f}",
         )
     return table
+
+
+def _contrast(explanation: Explanation) -> str:
+    assert explanation.versus is not None
+    how = "not" if explanation.versus.contrast == "beats" else "or any but"
+    return f"{explanation.predicted_class}, {how} {explanation.versus.other}"
 
 
 def _truth(explanation: Explanation, truth: Sequence[int] | None) -> Text:
@@ -116,4 +125,8 @@ def _summary(explanations: Sequence[Explanation], truth: Sequence[int] | None) -
     below = [e.node for e in explanations if e.fidelity.value <= e.parameters.tau]
     share = f"{count - len(below)} of {count} sets exceed τ on fresh samples"
     lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
+    certificates = [e.certificate for e in explanations if e.certificate is not None]
+    if certificates:
+        certified = sum(certificate.certified for certificate in certificates)
+        lines.append(f"{certified} of {count} are certified.")
     return "\n".join(lines)

@@ -50,6 +50,7 @@ class ColumnMarginals:
     name = "column-marginals"
 
     def __init__(self, x: Tensor) -> None:
+        x = x.detach()
         if x.layout == torch.strided:
             column, row = x.t().nonzero(as_tuple=True)  # by column
             values = x[row, column]

@@ -127,7 +127,7 @@ def search_certified(
         reached = search.grow(tau)
         if reached:
             search.prune(tau)
-        return Certified(_found(search), in_budget=reached or may_go_on(search.selection))
+        return Certified(_found(search, samples), in_budget=reached or may_go_on(search.selection))
 
     weights = torch.ones(samples, dtype=torch.double, device=search.evaluator.device)
     attempt = Attempt(tau=tau, delta=level(delta, 1), most=MOST_SAMPLES)
@@ -141,13 +141,15 @@ def search_certified(
         attempt = Attempt(tau=tau, delta=level(delta, number), most=MOST_SAMPLES)
         failed = _test(laboratory, search.selection, attempt, budget)
         if attempt.passed:
-            return Certified(_found(search), _certificate(attempt, tau, delta, number))
+            return Certified(_found(search, samples), _certificate(attempt, tau, delta, number))
         if number == MOST_ATTEMPTS or budget.is_spent(laboratory.evaluations):
             break
         weights = _with_failures(search, weights, attempt, failed)
         draws = JoinedDraws([draws, *failed])
         search.look_at(laboratory.evaluator(draws), weights)
-    return Certified(_found(search), _certificate(attempt, tau, delta, number), in_budget=False)
+    return Certified(
+        _found(search, samples), _certificate(attempt, tau, delta, number), in_budget=False
+    )
 
 
 def _test(
@@ -178,9 +180,10 @@ def _with_failures(
     return torch.cat([weights, weights.new_ones(new)])
 
 
-def _found(search: GuidedSearch) -> Found:
-    hits = int(search.evaluator.hits(search.selection).sum())
-    return Found(search.selection, hits, search.evaluator.samples, tuple(search.moves))
+def _found(search: GuidedSearch, samples: int) -> Found:
+    """Return where a search has come to, with the hits on the samples that it started with."""
+    hits = search.evaluator.hits(search.selection)[:samples]
+    return Found(search.selection, int(hits.sum()), samples, tuple(search.moves))
 
 
 def _certificate(attempt: Attempt, tau: float, delta: float, number: int) -> Certificate:

@@ -1,0 +1,86 @@
+"""The certificate: right as often as it says, whatever is tested, however often."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from zorro.search.certificate import Attempt, level, log_evidence, lower_bound
+
+
+def test_evidence_is_the_gamblers_fortune():
+    """The closed form against the integral, summed by hand."""
+    hits, samples, p = 93, 100, 0.85
+    q = np.linspace(p, 1, 200_001)[1:-1]
+    ratio = (q / p) ** hits * ((1 - q) / (1 - p)) ** (samples - hits)
+    assert np.exp(log_evidence(hits, samples, p)) == pytest.approx(ratio.mean(), rel=1e-3)
+
+
+def test_the_bound_is_where_the_evidence_ends():
+    for hits, samples in [(100, 100), (850, 1000), (3, 7), (1999, 2000)]:
+        bound = lower_bound(hits, samples, 0.05)
+        assert 0 < bound < hits / samples
+        assert log_evidence(hits, samples, bound - 1e-6) > np.log(20)
+        assert log_evidence(hits, samples, bound + 1e-6) < np.log(20)
+    assert lower_bound(0, 50, 0.05) == 0
+    assert lower_bound(0, 0, 0.05) == 0
+
+
+def test_attempts_share_what_may_go_wrong():
+    assert sum(level(0.05, attempt) for attempt in range(1, 100_000)) == pytest.approx(0.05, 1e-4)
+
+
+def search_and_certify(generator, fidelities, *, tau, delta, most=2000):
+    """Test one set after another, as a search does; return the fidelity of the certified one."""
+    for number, fidelity in enumerate(fidelities, start=1):
+        attempt = Attempt(tau=tau, delta=level(delta, number), most=most)
+        while not attempt.passed and not attempt.lost:
+            batch = attempt.next_batch
+            attempt.add(int(generator.binomial(batch, fidelity)), batch)
+        if attempt.passed:
+            return fidelity
+    return None
+
+
+@pytest.mark.parametrize("tau", [0.85, 0.98])
+@pytest.mark.parametrize(
+    "kind", ["just below", "a little below", "many sets just below", "creeping up", "random"]
+)
+def test_wrong_claims_are_as_rare_as_promised(tau, kind):
+    """Of many searches, at most δ (with a binomial tolerance) certify a set below τ."""
+    delta, searches = 0.05, 3000
+    generator = np.random.default_rng(7)
+    wrong = 0
+    for _ in range(searches):
+        sets = {
+            "just below": [tau - 1e-6],
+            "a little below": [tau - 0.003],
+            "many sets just below": [tau - 1e-6] * 12,
+            "creeping up": list(tau - 0.02 * 0.5 ** np.arange(10)),
+            "random": list(generator.uniform(tau - 0.1, tau + 0.02, size=8)),
+        }[kind]
+        certified = search_and_certify(generator, sets, tau=tau, delta=delta)
+        wrong += certified is not None and certified < tau
+    assert wrong <= binom.ppf(0.999, searches, delta)
+
+
+@pytest.mark.parametrize(("tau", "fidelity"), [(0.85, 0.93), (0.98, 0.998)])
+def test_right_claims_are_made_with_few_samples(tau, fidelity):
+    generator = np.random.default_rng(0)
+    used, certified = [], 0
+    for _ in range(200):
+        attempt = Attempt(tau=tau, delta=level(0.05, 1), most=2000)
+        while not attempt.passed and not attempt.lost:
+            batch = attempt.next_batch
+            attempt.add(int(generator.binomial(batch, fidelity)), batch)
+        certified += attempt.passed
+        used.append(attempt.samples)
+        assert attempt.passed == (attempt.bound >= tau - 1e-9)
+    assert certified >= 190
+    assert np.median(used) <= 500
+
+
+def test_hopeless_cases_are_given_up_early():
+    attempt = Attempt(tau=0.85, delta=0.025, most=2000)
+    attempt.add(70, 100)
+    assert attempt.lost
+    assert not attempt.passed
