@@ -67,6 +67,22 @@ def level(delta: float, attempt: int) -> float:
     return delta / (attempt * (attempt + 1))
 
 
+def share_needed(tau: float, delta: float, samples: int) -> float:
+    """Return the lowest share of hits among so many samples that proves a fidelity of τ.
+
+    >>> round(share_needed(0.85, 0.025, 1000), 3)
+    0.888
+    """
+    low, high = math.floor(tau * samples), samples
+    while low < high:
+        middle = (low + high) // 2
+        if log_evidence(middle, samples, tau) >= -math.log(delta):
+            high = middle
+        else:
+            low = middle + 1
+    return low / samples
+
+
 class Attempt:
     """One set's test: hits are added until the evidence suffices or the case looks lost.
 

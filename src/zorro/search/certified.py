@@ -12,17 +12,16 @@ from zorro.fidelity.evaluator import Evaluator
 from zorro.noise import Draws
 from zorro.noise.draws import JoinedDraws
 from zorro.search.budget import Budget
-from zorro.search.certificate import Attempt, Certificate, level
+from zorro.search.certificate import Attempt, Certificate, level, share_needed
 from zorro.search.found import Found
 from zorro.search.guided import GuidedSearch
 from zorro.selection import Selection
 
 MOST_ATTEMPTS = 20
 MOST_SAMPLES = 2000  # of one attempt
-# The search aims above τ: a set that has just τ on the samples it was chosen by has less on
-# others, and one that has τ on others would need very many samples to prove it. The margin is
-# this share of what is left above τ.
-_MARGIN = 0.2
+# The search aims above τ: at a fidelity that so many samples would prove. Each further attempt
+# aims higher, at what fewer samples would prove.
+_PLANNED = 1500
 
 
 class Laboratory:
@@ -132,7 +131,7 @@ def search_certified(
     weights = torch.ones(samples, dtype=torch.double, device=search.evaluator.device)
     attempt = Attempt(tau=tau, delta=level(delta, 1), most=MOST_SAMPLES)
     for number in range(1, MOST_ATTEMPTS + 1):
-        target = tau + _MARGIN * (1 - tau)
+        target = share_needed(tau, level(delta, number), _PLANNED // number)
         if not search.reaches(target):
             reached = search.grow(target)
             if not reached and not may_go_on(search.selection):
