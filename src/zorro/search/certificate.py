@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from scipy.special import betaincc, betaln
 
-_LEAST = 100  # samples of a first batch
+_LEAST = 100  # samples of a batch if nothing better is known
+_STEP = 50  # batches are multiples of this
+_GUESS_COUNTS = 0.5  # how much a guess at the fidelity counts, in batches
 _STEPS = 60  # of a bisection, far below any digit that is shown
 
 
@@ -90,9 +92,11 @@ class Attempt:
         tau: what the fidelity is to be shown to reach.
         delta: the probability of being wrong that this attempt may use.
         most: samples after which it is given up.
+        expected: a guess at the fidelity, by which the first batch is chosen.
     """
 
-    def __init__(self, *, tau: float, delta: float, most: int) -> None:
+    def __init__(self, *, tau: float, delta: float, most: int, expected: float = 1.0) -> None:
+        self._expected = expected
         self._tau = tau
         self._delta = delta
         self._most = most
@@ -128,8 +132,18 @@ class Attempt:
 
     @property
     def next_batch(self) -> int:
-        """How many samples to draw next: as many as there are, so that few looks are needed."""
-        return min(max(_LEAST, self.samples), max(1, self._most - self.samples))
+        """How many samples to draw next: what will do if the share stays what it seems to be.
+
+        A look too many costs little, and so do some samples too many; it is only a guess.
+        """
+        weight = _LEAST * _GUESS_COUNTS
+        share = (self.hits + weight * self._expected) / (self.samples + weight)
+        left = self._most - self.samples
+        for more in range(_STEP, max(_LEAST, self.samples) * 2 + 1, _STEP):
+            hits = math.floor(self.hits + share * more)
+            if log_evidence(hits, self.samples + more, self._tau) >= -math.log(self._delta):
+                return min(max(_STEP, more), left)
+        return min(max(_LEAST, self.samples), left)
 
     @property
     def bound(self) -> float:

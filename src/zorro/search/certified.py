@@ -11,6 +11,7 @@ from torch import Tensor
 from zorro.fidelity.evaluator import Evaluator
 from zorro.noise import Draws
 from zorro.noise.draws import JoinedDraws
+from zorro.noise.streams import BLOCK
 from zorro.search.budget import Budget
 from zorro.search.certificate import Attempt, Certificate, level, share_needed
 from zorro.search.found import Found
@@ -42,7 +43,7 @@ class Laboratory:
     ) -> None:
         self._draw = draw
         self._evaluate = evaluate
-        self._next = first
+        self._next = -(-first // BLOCK) * BLOCK  # whole blocks: parts of one cost as much
         self._counted: list[Evaluator] = []
         self._evaluations = 0
         self.evaluator_name = ""
@@ -137,7 +138,12 @@ def search_certified(
             if not reached and not may_go_on(search.selection):
                 break
             search.prune(target)
-        attempt = Attempt(tau=tau, delta=level(delta, number), most=MOST_SAMPLES)
+        attempt = Attempt(
+            tau=tau,
+            delta=level(delta, number),
+            most=MOST_SAMPLES,
+            expected=min(target, search.fidelity),
+        )
         failed = _test(laboratory, search.selection, attempt, budget)
         if attempt.passed:
             return Certified(_found(search, samples), _certificate(attempt, tau, delta, number))
