@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits graph-size bench clean
+.PHONY: demo test lint accuracy agreement same-hits graph-size bench quality optimality clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +48,15 @@ graph-size: $(STAMP)
 # How long explanations take; finished measurements are kept (`--fresh` forgets them).
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed.py
+
+# Sizes, fidelity, certificates and seconds of all searches on all of the paper's queries; hours.
+# Finished explanations are kept.
+quality: $(STAMP)
+	$(BIN)/python benchmarks/quality.py
+
+# How far the searches are from the smallest sufficient set, on queries small enough to enumerate.
+optimality: $(STAMP)
+	$(BIN)/python benchmarks/optimality.py
 
 clean:
 	rm -rf $(VENV) demo-out

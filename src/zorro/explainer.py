@@ -38,7 +38,7 @@ class Zorro:
 
     >>> zorro = Zorro(model, data.x, data.edge_index, tau=0.85)    # doctest: +SKIP
     >>> zorro.explain(2521)                                        # doctest: +SKIP
-    Explanation(node 2521 → class 3: 1 nodes × 10 features, fidelity 0.90 [0.88, 0.91], certified)
+    Explanation(node 2521 → class 3: 2 nodes × 10 features, fidelity 0.91 [0.89, 0.93], certified)
 
     Args:
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
