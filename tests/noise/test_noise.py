@@ -5,7 +5,8 @@ import torch
 from scipy.stats import chi2_contingency, kstest
 
 from zorro.errors import InputError
-from zorro.noise import NOISES, resolve
+from zorro.noise import NOISES, column_marginals, draws_of, resolve, streams
+from zorro.noise.draws import DenseDraws, JoinedDraws
 from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms
 
 
@@ -126,3 +127,63 @@ def test_uniforms_are_uniform_within_and_across_keys():
     assert kstest(table.flatten().numpy(), "uniform").pvalue > 1e-4
     assert kstest(table.mean(1).sub(0.5).mul((12 * 500) ** 0.5).numpy(), "norm").pvalue > 1e-4
     assert kstest(table.mean(0).sub(0.5).mul((12 * 200) ** 0.5).numpy(), "norm").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("memory", [1 << 30, 0], ids=["kept", "drawn again"])
+def test_some_samples_alone_and_several_draws_joined(memory):
+    torch.manual_seed(0)
+    x = torch.rand(40, 9) * (torch.rand(40, 9) < 0.4)
+    noise = resolve("column-marginals", x)
+    draws = draws_of(noise, x[:7], seed=0, query=3, samples=range(30, 170), memory=memory)
+    full = draws.matrices(torch.arange(140))
+    ids = torch.tensor([0, 3, 77, 139])
+    few = draws.only(ids)
+    every = torch.cat([full, full[ids]])  # (144, 7, 9)
+
+    assert torch.equal(few.matrices(torch.arange(4)), full[ids])
+    columns = torch.tensor([2, 5])
+    assert torch.equal(few.columns(columns), full[ids][:, :, columns].permute(2, 0, 1))
+    fewer = few.only(torch.tensor([1, 3]))
+    assert torch.equal(fewer.matrices(torch.arange(2)), full[[3, 139]])
+
+    joined = JoinedDraws([draws, few])
+    assert joined.shape == (144, 7, 9)
+    assert torch.equal(joined.matrices(torch.tensor([143, 1, 139])), every[[143, 1, 139]])
+    assert torch.equal(joined.columns(columns), every[:, :, columns].permute(2, 0, 1))
+    weight = torch.randn(9, 5)
+    assert torch.allclose(joined.times(weight), (every @ weight).transpose(0, 1), atol=1e-5)
+    values, rows = torch.randn(2, 144, 5), torch.tensor([1, 6])
+    expected = torch.einsum("svd,vsh->dh", every[:, rows], values)
+    assert torch.allclose(joined.transposed_times(values, rows), expected, atol=1e-4)
+    part = joined.only(torch.tensor([5, 141]))
+    assert torch.equal(part.matrices(torch.arange(2)), full[[5, 3]])
+
+
+def test_dense_draws_do_the_same():
+    full = torch.randn(12, 4, 6)
+    draws = DenseDraws(full)
+    values, rows = torch.randn(2, 12, 5), torch.tensor([0, 3])
+    expected = torch.einsum("svd,vsh->dh", full[:, rows], values)
+    assert torch.allclose(draws.transposed_times(values, rows), expected, atol=1e-5)
+    assert torch.equal(draws.only(torch.tensor([2, 7])).matrices(torch.arange(2)), full[[2, 7]])
+
+
+def test_numbers_and_walks_are_the_same_on_the_cpu_and_elsewhere():
+    keys = torch.randint(-(1 << 62), 1 << 62, (500,), generator=torch.Generator().manual_seed(0))
+    counters = torch.arange(500)
+    ours = streams.uniforms_on_cpu(keys.numpy(), counters.numpy())
+    assert torch.equal(torch.from_numpy(ours), streams.uniforms(keys, counters))
+    density = torch.linspace(0, 0.6, 500).double()
+    for positions in (1, 60, 3000):
+        on_cpu = column_marginals._walked_on_cpu(keys, density, positions)
+        at_once = column_marginals._walked_at_once(keys, density, positions)
+        for one, other in zip(on_cpu, at_once, strict=True):
+            assert torch.equal(one, other)
+
+
+def test_part_of_a_block_is_the_block_cut_off():
+    x = torch.rand(40, 9) * (torch.rand(40, 9) < 0.4)
+    noise = resolve("column-marginals", x)
+    whole = noise.draw(x[:5], seed=2, query=1, samples=range(100))
+    assert torch.equal(noise.draw(x[:5], seed=2, query=1, samples=range(51, 54)), whole[51:54])
+    assert torch.equal(noise.draw(x[:5], seed=2, query=1, samples=range(50, 51)), whole[50:51])

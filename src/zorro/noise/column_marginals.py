@@ -5,16 +5,20 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
+import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from zorro.grouping import Grouping, ranges
-from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms
+from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_on_cpu
 
 # Sparse noise is multiplied entry by entry, dense noise as a matrix.
 _DENSE = 0.2
 _ENTRIES_AT_ONCE = 1 << 22
+_DRAWN_AT_ONCE = 1 << 16  # on a CPU: what stays in the caches
+_STEPS_AT_ONCE = 1 << 15  # of walks on a CPU
+_SLACK = 3.0  # standard deviations
 _KEPT_BYTES = 12  # per non-zero: position and value
 
 
@@ -89,7 +93,7 @@ class ColumnMarginals:
         place = self._first[columns][column]
         if not self._one_value_each:
             number = self._count[columns][column]
-            place = place + (uniforms(stream[which], 2 * counter + 1) * number).long()
+            place = place + (_uniforms(stream[which], 2 * counter + 1) * number).long()
         return Entries(position + which % count * positions, column, self._values[place])
 
 
@@ -243,11 +247,11 @@ class SparseDraws:
             self._rows[row] = Entries(*(torch.cat(part) for part in zip(*parts, strict=True)))
         return self._rows[row]
 
-    def _column_chunks(self, width: int = 1) -> list[Tensor]:
+    def _column_chunks(self, width: int = 1, most: int | None = None) -> list[Tensor]:
         samples, nodes, features = self.shape
         share = 1.0 if self._noise.density > _DENSE else max(self._noise.density, 1e-4)
         per_column = samples * nodes * share * width
-        at_once = max(1, int(_ENTRIES_AT_ONCE / max(per_column, 1.0)))
+        at_once = max(1, int((most or _ENTRIES_AT_ONCE) / max(per_column, 1.0)))
         every = torch.arange(features, device=self._keys.device)
         return [every[start : start + at_once] for start in range(0, features, at_once)]
 
@@ -273,7 +277,7 @@ class SparseDraws:
         value = torch.empty(room, dtype=self._noise._values.dtype, device=device)
         starts = torch.zeros(features + 1, dtype=torch.long, device=device)
         end = 0
-        for columns in self._column_chunks():
+        for columns in self._column_chunks(most=_DRAWN_AT_ONCE if device.type == "cpu" else None):
             entries = self._drawn(columns)
             start, end = end, end + entries.value.numel()
             position[start:end] = entries.position
@@ -295,6 +299,12 @@ class SparseDraws:
         return Entries(position[inside], entries.column[inside], entries.value[inside])
 
 
+def _uniforms(keys: Tensor, counters: Tensor) -> Tensor:
+    if keys.device.type == "cpu":
+        return torch.from_numpy(uniforms_on_cpu(keys.numpy(), counters.numpy()))
+    return uniforms(keys, counters)
+
+
 def _composed(first: Tensor, then: Tensor) -> Tensor:
     """Return then[first], −1 where first is −1."""
     return torch.where(first < 0, first, then[first.clamp(min=0)])
@@ -303,10 +313,17 @@ def _composed(first: Tensor, then: Tensor) -> Tensor:
 def _walked(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor, Tensor]:
     """Walk streams (t,) from one non-zero to the next, to the end of their positions.
 
-    Most reach the end with little more than the expected number of steps; the others go on.
-
     Returns:
         Of each non-zero, stream after stream: the stream, how many came before it, where it is.
+    """
+    walk = _walked_on_cpu if keys.device.type == "cpu" else _walked_at_once
+    return walk(keys, density, positions)
+
+
+def _walked_at_once(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Walk all streams together.
+
+    Most reach the end with little more than the expected number of steps; the others go on.
     """
     expected = positions * density
     pending = (density > 0).nonzero().flatten()
@@ -341,6 +358,61 @@ def _walked(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tens
     for target, some in zip(ordered, (stream, counter, position), strict=True):
         target[place] = some
     return ordered[0], ordered[1], ordered[2]
+
+
+def _walked_on_cpu(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Do the same, a few streams at a time: what stays in the caches is three times as fast.
+
+    Steps are cheap enough here to take more than are needed at once.
+    """
+    expected = positions * density
+    steps = (expected + _SLACK * (expected.sqrt() + 1)).ceil().long()
+    steps[density == 0] = 0
+    ends = steps.cumsum(0)
+    parts: list[tuple[Tensor, Tensor, Tensor]] = []
+    first = 0
+    while first < keys.numel():
+        taken = int(ends[first - 1]) if first else 0
+        stop = max(first + 1, int(torch.searchsorted(ends, taken + _STEPS_AT_ONCE, right=True)))
+        some = slice(first, stop)
+        part = _steps_on_cpu(keys[some], density[some], steps[some], positions)
+        parts.append((part[0] + first, part[1], part[2]))
+        first = stop
+    if not parts:
+        return keys[:0], keys[:0], keys[:0]
+    which, counter, position = (torch.cat(some) for some in zip(*parts, strict=True))
+    return which, counter, position
+
+
+def _steps_on_cpu(
+    keys: Tensor, density: Tensor, steps: Tensor, positions: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Walk a few streams from the beginning; those that do not reach the end go further."""
+    which = np.repeat(np.arange(keys.numel()), steps.numpy())
+    start = (steps.cumsum(0) - steps).numpy()
+    counter = np.arange(which.size)
+    counter -= np.repeat(start, steps.numpy())
+    gap = uniforms_on_cpu(np.repeat(keys.numpy(), steps.numpy()), 2 * counter)
+    np.log(gap, out=gap)
+    gap /= np.repeat(torch.log1p(-density).numpy(), steps.numpy())
+    np.minimum(gap, float(positions), out=gap)
+    step = gap.astype(np.int64)
+    step += 1  # one more than the geometric gap
+    position = step.cumsum()
+    nonempty = steps.numpy() > 0
+    before = np.zeros(keys.numel(), dtype=np.int64)
+    before[nonempty] = (position - step)[start[nonempty]]
+    position -= np.repeat(before, steps.numpy())
+    position -= 1
+    last = (start + steps.numpy() - 1)[nonempty]
+    if (position[last] < positions).any():
+        return _steps_on_cpu(keys, density, 2 * steps, positions)
+    inside = np.flatnonzero(position < positions)
+    return (
+        torch.from_numpy(which[inside]),
+        torch.from_numpy(counter[inside]),
+        torch.from_numpy(position[inside]),
+    )
 
 
 def _steps(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Words = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, the step of the SplitMix64 generator
 _WORD = (1 << 64) - 1
 
 # Samples are drawn in blocks: what is drawn for a sample does not depend on how many are asked for.
 BLOCK = 50
+_AT_ONCE = 1 << 14
 
 
 def key_of(*address: int) -> int:
@@ -29,6 +35,26 @@ def uniforms(keys: Tensor, counters: Tensor) -> Tensor:
     """Return one float64 in (0, 1) per pair of a key and a counter."""
     word = _mix(keys + (counters + 1) * _signed(_GOLDEN))
     return (_shift(word, 11).double() + 0.5) * 2.0**-53
+
+
+def uniforms_on_cpu(keys: Words, counters: Words) -> Floats:
+    """Return the same numbers as `uniforms`, computed in place, some at a time."""
+    result = np.empty(keys.size)
+    for first in range(0, keys.size, _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        word = counters[some].astype(np.uint64)
+        word += np.uint64(1)
+        word *= np.uint64(_GOLDEN)
+        word += keys[some].view(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            word ^= word >> np.uint64(shift)
+            word *= np.uint64(factor)
+        word ^= word >> np.uint64(31)
+        word >>= np.uint64(11)
+        result[some] = word
+    result += 0.5
+    result *= 2.0**-53
+    return result
 
 
 def generator(*address: int) -> torch.Generator:

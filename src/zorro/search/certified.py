@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ MOST_SAMPLES = 2000  # of one attempt
 # The search aims above τ: at a fidelity that so many samples would prove. Each further attempt
 # aims higher, at what fewer samples would prove.
 _PLANNED = 1500
+_MOST_KEPT = 1 << 27  # entries of a batch of noise that is kept until its attempt has ended
 
 
 class Laboratory:
@@ -160,17 +162,21 @@ def search_certified(
 def _test(
     laboratory: Laboratory, selection: Selection, attempt: Attempt, budget: Budget
 ) -> list[Draws]:
-    """Run an attempt to its end; return the noise on which the set failed."""
-    failed = []
+    """Run an attempt to its end; return the noise on which the set failed, if it did."""
+    failed: list[tuple[Draws, Tensor]] = []
     while not attempt.passed and not attempt.lost:
         draws = laboratory.unseen(attempt.next_batch)
         hits = laboratory.evaluator(draws).hits(selection)
         attempt.add(int(hits.sum()), hits.numel())
-        if not hits.all():
-            failed.append(draws.only((~hits).nonzero().flatten()))
+        missed = (~hits).nonzero().flatten()
+        if math.prod(draws.shape) > _MOST_KEPT and missed.numel():
+            draws, missed = draws.only(missed), torch.arange(missed.numel(), device=missed.device)
+        failed.append((draws, missed))
         if budget.is_spent(laboratory.evaluations):
             break
-    return failed
+    if attempt.passed:
+        return []
+    return [draws.only(missed) for draws, missed in failed if missed.numel()]
 
 
 def _with_failures(
