@@ -124,11 +124,27 @@ def test_a_limit_returns_the_best_so_far_and_says_so(limit):
     x[0] = 1.0
     explanation = Zorro(Linear(weight, 7.5), x, NO_EDGES, hops=0, **limit).explain(0)
     assert explanation.status == "budget exhausted"
-    assert not (explanation.certificate and explanation.certificate.certified)
+    assert not explanation.certificate.certified
+    assert explanation.certificate.attempts <= 1
     size = len(explanation.nodes) + len(explanation.features)
     assert size <= limit.get("max_elements", FEATURES)
     unlimited = Zorro(Linear(weight, 7.5), x, NO_EDGES, hops=0).explain(0)
     assert unlimited.status in ("certified", "everything needed")
+
+
+def test_the_most_that_may_be_selected_is_still_tested():
+    """With room for what is needed and nothing more, the set is tested once, and certified."""
+    x = torch.zeros(50, FEATURES)
+    x[0, :3] = 1.0
+    model = Linear(torch.ones(FEATURES), 2.5)
+    zorro = Zorro(model, x, NO_EDGES, hops=0, max_elements=4)
+    explanation = zorro.explain(0)
+    assert (explanation.nodes, explanation.features) == ((0,), (0, 1, 2))
+    assert explanation.status == "certified"
+    short = Zorro(model, x, NO_EDGES, hops=0, max_elements=3).explain(0)
+    assert short.status == "budget exhausted"
+    assert short.certificate.attempts == 1
+    assert not short.certificate.certified
 
 
 class Interrupted(Linear):

@@ -133,13 +133,17 @@ def search_certified(
 
     weights = torch.ones(samples, dtype=torch.double, device=search.evaluator.device)
     attempt = Attempt(tau=tau, delta=level(delta, 1), most=MOST_SAMPLES)
+    attempts = 0
     for number in range(1, MOST_ATTEMPTS + 1):
         target = share_needed(tau, level(delta, number), _PLANNED // number)
-        if not search.reaches(target):
+        reached = search.reaches(target)
+        if not reached:
             reached = search.grow(target)
-            if not reached and not may_go_on(search.selection):
-                break
-            search.prune(target)
+            if reached:
+                search.prune(target)
+        if budget.is_spent(laboratory.evaluations):
+            break
+        attempts = number
         attempt = Attempt(
             tau=tau,
             delta=level(delta, number),
@@ -149,13 +153,13 @@ def search_certified(
         failed = _test(laboratory, search.selection, attempt, budget)
         if attempt.passed:
             return Certified(_found(search, samples), _certificate(attempt, tau, delta, number))
-        if number == MOST_ATTEMPTS or budget.is_spent(laboratory.evaluations):
-            break
+        if not reached or budget.is_spent(laboratory.evaluations):
+            break  # nothing may be added that would make another attempt a better one
         weights = _with_failures(search, weights, attempt, failed)
         draws = JoinedDraws([draws, *failed])
         search.look_at(laboratory.evaluator(draws), weights)
     return Certified(
-        _found(search, samples), _certificate(attempt, tau, delta, number), in_budget=False
+        _found(search, samples), _certificate(attempt, tau, delta, attempts), in_budget=False
     )
 
 
