@@ -170,9 +170,11 @@ def settle(model):
     return model
 
 
-def both(model, x, edge_index, *, query, kwargs=None, samples=30, wanted="traced", kind=None):
+def both(
+    model, x, edge_index, *, query, kwargs=None, samples=30, wanted="traced", kind=None, hops=None
+):
     predictor = Predictor(model)
-    extractor = Extractor(predictor, x, edge_index, model_kwargs=kwargs)
+    extractor = Extractor(predictor, x, edge_index, model_kwargs=kwargs, hops=hops)
     graph = extractor.extract(query)
     draws = draws_of(
         resolve(kind or "column-marginals", x),
@@ -276,6 +278,20 @@ def test_attention_that_a_change_takes_over():
         model.first.att_src.mul_(30)
     traced, batched = both(model, x, edge_index, query=5)
     compare(traced, batched)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("layer", [gnn.GATConv, gnn.GCNConv])
+def test_candidates_that_the_model_cannot_see(layer):
+    """With more hops than the model looks, adding some nodes changes no row that is read."""
+    model = settle(two(layer))
+    traced, batched = both(model, *a_graph(seed=1), query=5, hops=5)
+    assert traced.shape[0] > both(model, *a_graph(seed=1), query=5)[0].shape[0]
+    compare(traced, batched)
+    half = Selection(torch.arange(traced.shape[0]) % 2 == 1, torch.arange(FEATURES) < 4)
+    for row in range(traced.shape[0]):
+        alone = torch.tensor([row])
+        same(traced.scores_toggling_nodes(half, alone), batched.scores_toggling_nodes(half, alone))
 
 
 class NodeInputs(nn.Module):

@@ -1,10 +1,19 @@
 """The certificate: right as often as it says, whatever is tested, however often."""
 
+import doctest
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from zorro.search import certificate
 from zorro.search.certificate import Attempt, level, log_evidence, lower_bound
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    results = doctest.testmod(certificate)
+    assert results.attempted >= 2
+    assert results.failed == 0
 
 
 def test_evidence_is_the_gamblers_fortune():

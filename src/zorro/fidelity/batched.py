@@ -57,7 +57,7 @@ class BatchedEvaluator(Evaluator):
         self.graph = graph
         self.event = event or Predicts(graph.predicted_class)
         self.samples = draws.shape[0]
-        self.evaluations = 0
+        self._runs = 0
         self._independent = independent
         self._predictor = predictor
         self._draws = draws
@@ -75,6 +75,11 @@ class BatchedEvaluator(Evaluator):
         self._samples_at_once = max(1, min(self.samples, memory // 2 // max(1, noise_bytes)))
         self._edges_of_copies: dict[int, Tensor] = {}
         self._kept_noise: Tensor | None = None
+
+    @property
+    def evaluations(self) -> int:
+        """Perturbed inputs run so far."""
+        return self._runs
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
@@ -127,7 +132,7 @@ class BatchedEvaluator(Evaluator):
                 scores = self._run_copies(x, differentiable=True)
                 if not scores.requires_grad:
                     return None
-                self.evaluations += x.size(0)
+                self._runs += x.size(0)
                 aim = self.event.log_probability(scores).sum()
                 (gradient,) = torch.autograd.grad(aim, x, allow_unused=True)
                 if gradient is None:
@@ -139,7 +144,7 @@ class BatchedEvaluator(Evaluator):
     def run(self, inputs: Tensor) -> Tensor:
         """Return the query's scores (b, C) on perturbed inputs (b, n, d)."""
         copies = self._copies if self._copies_are_independent else 1
-        self.evaluations += inputs.size(0)
+        self._runs += inputs.size(0)
         return torch.cat(
             [
                 self._run_copies(inputs[start : start + copies])

@@ -33,7 +33,11 @@ class Evaluator(ABC):
     graph: ComputationalGraph
     event: Event
     samples: int
-    evaluations: int  # perturbed inputs run so far
+
+    @property
+    @abstractmethod
+    def evaluations(self) -> int:
+        """Perturbed inputs run so far."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -147,16 +147,13 @@ class SparseDraws:
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some samples whole, (q, n, d)."""
-        total, nodes, features = self.shape
+        _, nodes, features = self.shape
         dense = self._noise._values.new_zeros(samples.numel() * nodes, features)
-        place = torch.full((total,), -1, device=samples.device)
-        place[samples] = torch.arange(samples.numel(), device=samples.device)
+        place = self._places(samples)
         for columns in self._column_chunks():
             entries = self._entries(columns)
-            at = place[entries.position // nodes]
-            mine = at >= 0
-            row = at[mine] * nodes + entries.position[mine] % nodes
-            dense[row, columns[entries.column[mine]]] = entries.value[mine]
+            row, mine = self._picked_positions(entries.position, place)
+            dense[row[mine], columns[entries.column[mine]]] = entries.value[mine]
         return dense.view(-1, nodes, features)
 
     def times(self, weight: Tensor) -> Tensor:
@@ -208,8 +205,7 @@ class SparseDraws:
 
     def only(self, samples: Tensor) -> SparseDraws:
         """Return the noise of some samples (q,), ascending, alone."""
-        place = torch.full((self._count,), -1, device=samples.device)
-        place[samples] = torch.arange(samples.numel(), device=samples.device)
+        place = self._places(samples)
         few = copy.copy(self)
         few._rows, few._matrices = {}, {}
         few._count = samples.numel()
@@ -224,6 +220,12 @@ class SparseDraws:
                 before[self._kept.starts],
             )
         return few
+
+    def _places(self, samples: Tensor) -> Tensor:
+        """Return for each sample its place among some of them, −1 for none, (S,)."""
+        place = torch.full((self._count,), -1, device=samples.device)
+        place[samples] = torch.arange(samples.numel(), device=samples.device)
+        return place
 
     def _picked_positions(self, position: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
         """Return positions in terms of the picked samples, and which are of these."""
@@ -332,7 +334,7 @@ def _walked_at_once(keys: Tensor, density: Tensor, positions: int) -> tuple[Tens
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
     slack = 1.0
     while pending.numel():
-        steps = expected[pending] / len(parts or [0]) + slack * (expected[pending].sqrt() + 1)
+        steps = expected[pending] / max(1, len(parts)) + slack * (expected[pending].sqrt() + 1)
         steps = steps.ceil().long()
         parts.append(_steps(keys[pending], density[pending], steps, begun[pending]))
         which, counter, position = parts[-1]

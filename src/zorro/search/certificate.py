@@ -52,7 +52,7 @@ def lower_bound(hits: int, samples: int, delta: float) -> float:
     """Return the highest p that is refuted at level `delta`; 0 if none is.
 
     >>> round(lower_bound(100, 100, 0.05), 3)
-    0.939
+    0.956
     """
     low, high = 0.0, hits / samples if samples else 0.0
     for _ in range(_STEPS):
@@ -73,7 +73,7 @@ def share_needed(tau: float, delta: float, samples: int) -> float:
     """Return the lowest share of hits among so many samples that proves a fidelity of τ.
 
     >>> round(share_needed(0.85, 0.025, 1000), 3)
-    0.888
+    0.887
     """
     low, high = math.floor(tau * samples), samples
     while low < high:
@@ -142,7 +142,7 @@ class Attempt:
         for more in range(_STEP, max(_LEAST, self.samples) * 2 + 1, _STEP):
             hits = math.floor(self.hits + share * more)
             if log_evidence(hits, self.samples + more, self._tau) >= -math.log(self._delta):
-                return min(max(_STEP, more), left)
+                return min(more, left)
         return min(max(_LEAST, self.samples), left)
 
     @property

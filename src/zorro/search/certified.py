@@ -131,7 +131,6 @@ def search_certified(
             search.prune(tau)
         return Certified(_found(search, samples), in_budget=reached or may_go_on(search.selection))
 
-    weights = torch.ones(samples, dtype=torch.double, device=search.evaluator.device)
     attempt = Attempt(tau=tau, delta=level(delta, 1), most=MOST_SAMPLES)
     attempts = 0
     for number in range(1, MOST_ATTEMPTS + 1):
@@ -155,7 +154,7 @@ def search_certified(
             return Certified(_found(search, samples), _certificate(attempt, tau, delta, number))
         if not reached or budget.is_spent(laboratory.evaluations):
             break  # nothing may be added that would make another attempt a better one
-        weights = _with_failures(search, weights, attempt, failed)
+        weights = _with_failures(search, attempt, failed)
         draws = JoinedDraws([draws, *failed])
         search.look_at(laboratory.evaluator(draws), weights)
     return Certified(
@@ -183,10 +182,9 @@ def _test(
     return [draws.only(missed) for draws, missed in failed if missed.numel()]
 
 
-def _with_failures(
-    search: GuidedSearch, weights: Tensor, attempt: Attempt, failed: list[Draws]
-) -> Tensor:
+def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Draws]) -> Tensor:
     """Return the weights of the search's samples and of the failed ones that join them."""
+    weights = search.weights
     hits = search.evaluator.hits(search.selection)
     held = float(weights[hits].sum())
     if held > 0:

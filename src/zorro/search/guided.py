@@ -65,7 +65,7 @@ class GuidedSearch:
         self._may_go_on = may_go_on
         self._allowed = allowed or Selection.full(*evaluator.shape, device=evaluator.device)
         self._evaluator = evaluator
-        self._weights = torch.ones(evaluator.samples, device=evaluator.device).double()
+        self.weights = torch.ones(evaluator.samples, device=evaluator.device).double()
         self.selection = Selection.empty(*evaluator.shape, device=evaluator.device)
         self._now = self._judged(evaluator.scores(self.selection).unsqueeze(0))[0]
         self.moves = [Move(None, None, self.fidelity)]
@@ -83,7 +83,7 @@ class GuidedSearch:
     def look_at(self, evaluator: Evaluator, weights: Tensor) -> None:
         """Go on with other samples of the same query, and how much each counts (S,)."""
         self._evaluator = evaluator
-        self._weights = weights
+        self.weights = weights
         self._now = self._judged(evaluator.scores(self.selection).unsqueeze(0))[0]
 
     def reaches(self, target: float) -> bool:
@@ -182,7 +182,7 @@ class GuidedSearch:
 
     def _judged(self, scores: Tensor) -> list[tuple[float, float]]:
         """Return fidelity and mean probability for each of scores (k, S, C)."""
-        weights = self._weights / self._weights.sum()
+        weights = self.weights / self.weights.sum()
         hits = self._evaluator.event.happens(scores).to(weights) @ weights
         probability = self._evaluator.event.log_probability(scores).exp().to(weights) @ weights
         return list(zip(hits.tolist(), probability.tolist(), strict=True))

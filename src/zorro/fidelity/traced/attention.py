@@ -70,7 +70,8 @@ class ChangedAttention:
             sums = receiver.sums(messages, changed[senders][:, inputs], changed[own, inputs])
             kept = torch.addcmul(residual[own, sample], own_mixed, residual_toward[inputs])
             reached.append((row, every[inputs], self.finish(sums, kept)))
-        return ChangedRows.of(reached)
+        nothing = (0, every[:0], self.finish(toward[:0], residual[0, :0]))
+        return ChangedRows.of(reached or [nothing])
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,9 @@ class _Receiver:
         inputs = _mostly_all(~own_changed)
         result = torch.empty_like(messages.toward)
         result[inputs], safe = self._exchanged(messages.part(inputs), changed[:, inputs])
-        own_changed[inputs] |= ~safe
-        anew = own_changed.nonzero().flatten()
+        unsafe = own_changed.clone()  # it may be a view of what others read
+        unsafe[inputs] |= ~safe
+        anew = unsafe.nonzero().flatten()
         if anew.numel():
             result[anew] = self._added_up(messages.part(anew))
         return result
@@ -126,7 +128,7 @@ class _Receiver:
         return total
 
     def _exchanged(self, messages: _Messages, changed: Tensor) -> tuple[Tensor, Tensor]:
-        """Return sums (p, H, C), and in which inputs (p,) too little was left of the sample's."""
+        """Return sums (p, H, C), and in which inputs (p,) enough was left of the sample's."""
         logits = self._leaky(self.sent[self.senders] + self.received, slice(None))  # (e, S, H)
         highest = logits.amax(0)  # (S, H)
         weights = (logits - highest).exp()

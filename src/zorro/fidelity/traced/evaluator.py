@@ -120,11 +120,6 @@ class TracedEvaluator(Evaluator):
         """Perturbed inputs evaluated so far."""
         return self._runs + self._batched.evaluations
 
-    @evaluations.setter
-    def evaluations(self, value: int) -> None:
-        self._runs = value
-        self._batched.evaluations = 0
-
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
         return self._base(selection).scores
