@@ -40,4 +40,20 @@ class Grouping:
 def ranges(start: Tensor, count: Tensor) -> Tensor:
     """Return start[i], start[i] + 1, …, `count[i]` numbers for each i, one after the other."""
     shift = start - (count.cumsum(0) - count)
-    return torch.arange(int(count.sum()), device=start.device) + shift.repeat_interleave(count)
+    return torch.arange(int(count.sum()), device=start.device) + repeated(shift, count)
+
+
+def repeated(values: Tensor, count: Tensor) -> Tensor:
+    """Return values[i] `count[i]` times for each i; on a CPU NumPy is many times as fast."""
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.repeat(values.numpy(), count.numpy()))
+    return values.repeat_interleave(count)
+
+
+def quotient_and_rest(numbers: Tensor, divisor: int) -> tuple[Tensor, Tensor]:
+    """Divide whole numbers that are not negative; NumPy does it without dividing."""
+    if numbers.device.type == "cpu":
+        quotient = torch.from_numpy(numbers.numpy() // divisor)
+    else:
+        quotient = numbers // divisor
+    return quotient, numbers - quotient * divisor

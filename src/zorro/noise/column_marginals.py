@@ -5,20 +5,18 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
-import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from zorro.grouping import Grouping, ranges
+from zorro.grouping import Grouping, quotient_and_rest, ranges, repeated
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_on_cpu
+from zorro.noise.walks import walk
 
 # Sparse noise is multiplied entry by entry, dense noise as a matrix.
 _DENSE = 0.2
 _ENTRIES_AT_ONCE = 1 << 22
-_DRAWN_AT_ONCE = 1 << 16  # on a CPU: what stays in the caches
-_STEPS_AT_ONCE = 1 << 15  # of walks on a CPU
-_SLACK = 3.0  # standard deviations
+_DRAWN_AT_ONCE = 1 << 18  # on a CPU
 _KEPT_BYTES = 12  # per non-zero: position and value
 
 
@@ -69,8 +67,10 @@ class ColumnMarginals:
         self._first = self._count.cumsum(0) - self._count  # (d,)
         self._density = self._count.double() / x.size(0)  # (d,)
         # Bags of words are often zeros and ones: then which non-zero is drawn makes no difference.
-        by_column = self._first.repeat_interleave(self._count)
-        self._one_value_each = bool((values == values[by_column]).all())
+        by_column = repeated(torch.arange(x.size(1), device=x.device), self._count)
+        self._one_value = values.new_zeros(x.size(1))
+        self._one_value[by_column] = values
+        self._one_value_each = bool((values == self._one_value[by_column]).all())
 
     @property
     def density(self) -> float:
@@ -84,17 +84,24 @@ class ColumnMarginals:
 
     def entries(self, columns: Tensor, keys: Tensor, *, nodes: int, first: int = BLOCK) -> Entries:
         """Draw the non-zeros of `columns` (k,) in the `first` samples of blocks `keys` (b,)."""
-        count = keys.numel()
+        blocks = keys.numel()
         positions = first * nodes
         stream = child_keys(keys, columns).flatten()  # (k · b,), column after column
-        density = self._density[columns].repeat_interleave(count)
-        which, counter, position = _walked(stream, density, positions)
-        column = which // count
-        place = self._first[columns][column]
-        if not self._one_value_each:
-            number = self._count[columns][column]
-            place = place + (_uniforms(stream[which], 2 * counter + 1) * number).long()
-        return Entries(position + which % count * positions, column, self._values[place])
+        density = self._density[columns].repeat_interleave(blocks)
+        count, position = _walked(stream, density, positions)
+        block = torch.arange(blocks, device=keys.device).repeat(columns.numel())
+        if blocks > 1:
+            position += repeated(block * positions, count)
+        per_column = count.view(-1, blocks).sum(1)
+        column = repeated(torch.arange(columns.numel(), device=keys.device), per_column)
+        if self._one_value_each:
+            return Entries(position, column, self._one_value[columns][column])
+        counter = ranges(torch.zeros_like(count), count)
+        pick = _uniforms(repeated(stream, count), 2 * counter + 1)
+        pick *= repeated(self._count[columns], per_column)
+        place = pick.long()
+        place += repeated(self._first[columns], per_column)
+        return Entries(position, column, self._values[place])
 
 
 class SparseDraws:
@@ -127,6 +134,7 @@ class SparseDraws:
         self._rows: dict[int, Entries] = {}
         self._matrices: dict[int, sp.csr_array] = {}
         self._count = len(samples)
+        self._sample_and_node: tuple[Tensor, Tensor] | None = None  # of what is kept
         self._picked: Tensor | None = None  # (len(samples),): a sample's place, −1 for none
         self._kept: _Kept | None = None
         if expected * _KEPT_BYTES <= memory:
@@ -207,18 +215,14 @@ class SparseDraws:
         """Return the noise of some samples (q,), ascending, alone."""
         place = self._places(samples)
         few = copy.copy(self)
-        few._rows, few._matrices = {}, {}
+        few._rows, few._matrices, few._sample_and_node = {}, {}, None
         few._count = samples.numel()
         few._picked = place if self._picked is None else _composed(self._picked, place)
         if self._kept is not None:
-            position, inside = self._picked_positions(self._kept.position.long(), place)
-            before = torch.zeros(inside.numel() + 1, dtype=torch.long, device=inside.device)
-            torch.cumsum(inside, 0, out=before[1:])
-            few._kept = _Kept(
-                position[inside].to(self._kept.position.dtype),
-                self._kept.value[inside],
-                before[self._kept.starts],
-            )
+            position, inside = self._picked_positions(self._kept.position, place)
+            mine = inside.nonzero().flatten()
+            starts = torch.searchsorted(mine, self._kept.starts)
+            few._kept = _Kept(position[mine], self._kept.value[mine], starts)
         return few
 
     def _places(self, samples: Tensor) -> Tensor:
@@ -229,25 +233,33 @@ class SparseDraws:
 
     def _picked_positions(self, position: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
         """Return positions in terms of the picked samples, and which are of these."""
-        sample = place[position // self._nodes]
-        return sample * self._nodes + position % self._nodes, sample >= 0
+        sample, node = quotient_and_rest(position, self._nodes)
+        sample = place.to(position.dtype)[sample]
+        return sample * self._nodes + node, sample >= 0
 
     def _entries_of_row(self, row: int) -> Entries:
         """Return one node's non-zeros by column, with the sample as position; they are kept."""
         if row not in self._rows:
-            parts = []
-            for columns in self._column_chunks():
-                entries = self._entries(columns)
-                mine = (entries.position % self._nodes == row).nonzero().flatten()
-                parts.append(
-                    (
-                        entries.position[mine] // self._nodes,
-                        columns[entries.column[mine]],
-                        entries.value[mine],
-                    )
-                )
-            self._rows[row] = Entries(*(torch.cat(part) for part in zip(*parts, strict=True)))
+            if self._kept is not None:
+                self._rows[row] = self._kept_of_row(self._kept, row)
+            else:
+                parts = []
+                for columns in self._column_chunks():
+                    entries = self._entries(columns)
+                    sample, node = quotient_and_rest(entries.position, self._nodes)
+                    mine = (node == row).nonzero().flatten()
+                    column = columns[entries.column[mine]]
+                    parts.append((sample[mine], column, entries.value[mine]))
+                self._rows[row] = Entries(*(torch.cat(part) for part in zip(*parts, strict=True)))
         return self._rows[row]
+
+    def _kept_of_row(self, kept: _Kept, row: int) -> Entries:
+        if self._sample_and_node is None:
+            self._sample_and_node = quotient_and_rest(kept.position, self._nodes)
+        sample, node = self._sample_and_node
+        mine = (node == row).nonzero().flatten()
+        column = torch.searchsorted(kept.starts, mine, right=True) - 1
+        return Entries(sample[mine].long(), column, kept.value[mine])
 
     def _column_chunks(self, width: int = 1, most: int | None = None) -> list[Tensor]:
         samples, nodes, features = self.shape
@@ -262,7 +274,7 @@ class SparseDraws:
             return self._drawn(columns)
         start = self._kept.starts[columns]
         count = self._kept.starts[columns + 1] - start
-        column = torch.arange(columns.numel(), device=columns.device).repeat_interleave(count)
+        column = repeated(torch.arange(columns.numel(), device=columns.device), count)
         at = ranges(start, count)
         return Entries(self._kept.position[at].long(), column, self._kept.value[at])
 
@@ -312,17 +324,19 @@ def _composed(first: Tensor, then: Tensor) -> Tensor:
     return torch.where(first < 0, first, then[first.clamp(min=0)])
 
 
-def _walked(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor, Tensor]:
+def _walked(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor]:
     """Walk streams (t,) from one non-zero to the next, to the end of their positions.
 
     Returns:
-        Of each non-zero, stream after stream: the stream, how many came before it, where it is.
+        The number of non-zeros of each stream (t,), and where they are, stream after stream.
     """
-    walk = _walked_on_cpu if keys.device.type == "cpu" else _walked_at_once
-    return walk(keys, density, positions)
+    if keys.device.type == "cpu":
+        count, position = walk(keys.numpy(), density.numpy(), positions)
+        return torch.from_numpy(count), torch.from_numpy(position)
+    return _walked_at_once(keys, density, positions)
 
 
-def _walked_at_once(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor, Tensor]:
+def _walked_at_once(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor]:
     """Walk all streams together.
 
     Most reach the end with little more than the expected number of steps; the others go on.
@@ -346,75 +360,14 @@ def _walked_at_once(keys: Tensor, density: Tensor, positions: int) -> tuple[Tens
         parts[-1] = (pending[which[inside]], counter[inside], position[inside])
         pending = pending[position[last] < positions]
         slack *= 2.0
-    if len(parts) == 1:
-        return parts[0]
-    stream, counter, position = (
-        (torch.cat(some) for some in zip(*parts, strict=True))
-        if parts
-        else (begun[:0], begun[:0], begun[:0])
-    )
-    # Counters run on within a stream, so that they say where each non-zero belongs.
-    per_stream = torch.bincount(stream, minlength=keys.numel())
-    place = (per_stream.cumsum(0) - per_stream)[stream] + counter
-    ordered = [torch.empty_like(some) for some in (stream, counter, position)]
-    for target, some in zip(ordered, (stream, counter, position), strict=True):
-        target[place] = some
-    return ordered[0], ordered[1], ordered[2]
-
-
-def _walked_on_cpu(keys: Tensor, density: Tensor, positions: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Do the same, a few streams at a time: what stays in the caches is three times as fast.
-
-    Steps are cheap enough here to take more than are needed at once.
-    """
-    expected = positions * density
-    steps = (expected + _SLACK * (expected.sqrt() + 1)).ceil().long()
-    steps[density == 0] = 0
-    ends = steps.cumsum(0)
-    parts: list[tuple[Tensor, Tensor, Tensor]] = []
-    first = 0
-    while first < keys.numel():
-        taken = int(ends[first - 1]) if first else 0
-        stop = max(first + 1, int(torch.searchsorted(ends, taken + _STEPS_AT_ONCE, right=True)))
-        some = slice(first, stop)
-        part = _steps_on_cpu(keys[some], density[some], steps[some], positions)
-        parts.append((part[0] + first, part[1], part[2]))
-        first = stop
     if not parts:
-        return keys[:0], keys[:0], keys[:0]
-    which, counter, position = (torch.cat(some) for some in zip(*parts, strict=True))
-    return which, counter, position
-
-
-def _steps_on_cpu(
-    keys: Tensor, density: Tensor, steps: Tensor, positions: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Walk a few streams from the beginning; those that do not reach the end go further."""
-    which = np.repeat(np.arange(keys.numel()), steps.numpy())
-    start = (steps.cumsum(0) - steps).numpy()
-    counter = np.arange(which.size)
-    counter -= np.repeat(start, steps.numpy())
-    gap = uniforms_on_cpu(np.repeat(keys.numpy(), steps.numpy()), 2 * counter)
-    np.log(gap, out=gap)
-    gap /= np.repeat(torch.log1p(-density).numpy(), steps.numpy())
-    np.minimum(gap, float(positions), out=gap)
-    step = gap.astype(np.int64)
-    step += 1  # one more than the geometric gap
-    position = step.cumsum()
-    nonempty = steps.numpy() > 0
-    before = np.zeros(keys.numel(), dtype=np.int64)
-    before[nonempty] = (position - step)[start[nonempty]]
-    position -= np.repeat(before, steps.numpy())
-    position -= 1
-    last = (start + steps.numpy() - 1)[nonempty]
-    if (position[last] < positions).any():
-        return _steps_on_cpu(keys, density, 2 * steps, positions)
-    inside = np.flatnonzero(position < positions)
-    return (
-        torch.from_numpy(which[inside]),
-        torch.from_numpy(counter[inside]),
-        torch.from_numpy(position[inside]),
-    )
+        return begun, begun[:0]
+    stream, counter, position = (torch.cat(some) for some in zip(*parts, strict=True))
+    # Counters run on within a stream, so that they say where each non-zero belongs.
+    count = torch.bincount(stream, minlength=keys.numel())
+    ordered = torch.empty_like(position)
+    ordered[(count.cumsum(0) - count)[stream] + counter] = position
+    return count, ordered
 
 
 def _steps(

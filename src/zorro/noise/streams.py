@@ -11,6 +11,7 @@ Words = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, the step of the SplitMix64 generator
+GOLDEN = np.uint64(_GOLDEN)
 _WORD = (1 << 64) - 1
 
 # Samples are drawn in blocks: what is drawn for a sample does not depend on how many are asked for.
@@ -44,14 +45,28 @@ def uniforms_on_cpu(keys: Words, counters: Words) -> Floats:
         some = slice(first, first + _AT_ONCE)
         word = counters[some].astype(np.uint64)
         word += np.uint64(1)
-        word *= np.uint64(_GOLDEN)
+        word *= GOLDEN
         word += keys[some].view(np.uint64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            word ^= word >> np.uint64(shift)
-            word *= np.uint64(factor)
-        word ^= word >> np.uint64(31)
-        word >>= np.uint64(11)
-        result[some] = word
+        mix_in_place(word)
+        result[some] = uniform_in_place(word)
+    return result
+
+
+def mix_in_place(word: NDArray[np.uint64]) -> None:
+    """Turn words that count up into random ones."""
+    shifted = np.empty_like(word)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        np.right_shift(word, np.uint64(shift), out=shifted)
+        word ^= shifted
+        word *= np.uint64(factor)
+    np.right_shift(word, np.uint64(31), out=shifted)
+    word ^= shifted
+
+
+def uniform_in_place(word: NDArray[np.uint64]) -> Floats:
+    """Return random words as float64 in (0, 1); the words are lost."""
+    word >>= np.uint64(11)
+    result = word.astype(np.float64)
     result += 0.5
     result *= 2.0**-53
     return result

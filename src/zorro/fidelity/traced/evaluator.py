@@ -188,7 +188,7 @@ class TracedEvaluator(Evaluator):
 
     def gains(self, selection: Selection) -> Gains:
         """Return what each element would add, from a backward pass through the traced model."""
-        base = self._base(selection)
+        base = self._base(selection, recorded=True)  # the best are tested next
         product = self._change_product(selection)  # (n, S, H)
         rows = selection.rows
         nodes = torch.zeros_like(self._x[:, 0])
