@@ -73,6 +73,11 @@ class Run:
         with self._store() as store:
             return store.counts()
 
+    def median_sizes(self) -> tuple[float, float]:
+        """Return the median numbers of nodes and of features that explanations hold."""
+        with self._store() as store:
+            return store.median_length("nodes"), store.median_length("features")
+
     def explanation(self, node: int) -> Explanation:
         """Return the explanation of a node."""
         for outcome in self.outcomes(node=node):
@@ -121,6 +126,7 @@ def explain_many(
     out: str | Path,
     engine: EngineName | Engine = "auto",
     workers: int | None = None,
+    threads: int = 1,
     address: str | None = None,
     gpus_per_worker: float = 0.0,
     retry_failed: bool = False,
@@ -141,6 +147,7 @@ def explain_many(
         engine: `"in-process"`, `"processes"` (of this machine), `"ray"`, or `"auto"`: processes
             for more than a few nodes. What is found does not depend on it.
         workers: how many; one per core when None.
+        threads: of torch in each worker; on small graphs more are slower.
         address: of a Ray cluster; one is started on this machine when None.
         gpus_per_worker: that each worker on Ray is to have.
         retry_failed: explain nodes again that could not be explained.
@@ -159,6 +166,7 @@ def explain_many(
             engine,
             queries=len(every),
             workers=workers,
+            threads=threads,
             address=address,
             gpus_per_worker=gpus_per_worker,
         ),

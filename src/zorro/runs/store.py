@@ -134,6 +134,18 @@ class Store:
             ).fetchone()
         return Counts(int(total - failed), int(failed), int(certified))
 
+    def median_length(self, field: str) -> float:
+        """Return the median length of a list that explanations hold; 0 if there are none."""
+        length = f"json_array_length(explanation, '$.{field}')"
+        with self._explained():
+            (count,) = self._connection.execute("SELECT count(explanation) FROM outcomes").fetchone()
+            middle = self._connection.execute(
+                f"SELECT {length} AS length FROM outcomes WHERE explanation IS NOT NULL "
+                "ORDER BY length LIMIT ? OFFSET ?",
+                (2 - count % 2, max(0, (count - 1) // 2)),
+            ).fetchall()
+        return sum(length for (length,) in middle) / max(1, len(middle))
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Say of an error of SQLite's which file it is about, and what to do."""

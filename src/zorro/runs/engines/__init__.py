@@ -23,7 +23,7 @@ def engine_of(
     *,
     queries: int,
     workers: int | None = None,
-    threads: int | None = None,
+    threads: int = 1,
     address: str | None = None,
     gpus_per_worker: float = 0.0,
 ) -> Engine:
@@ -56,7 +56,7 @@ def engine_of(
     from zorro.runs.engines.ray_cluster import RayCluster
 
     return RayCluster(
-        address, workers=workers, threads=threads or 1, gpus_per_worker=gpus_per_worker
+        address, workers=workers, threads=threads, gpus_per_worker=gpus_per_worker
     )
 
 

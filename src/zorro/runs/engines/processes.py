@@ -43,15 +43,14 @@ class Processes:
 
     Args:
         workers: how many; as many as there are cores when None.
-        threads: of torch in each worker; the cores divided by the workers when None.
+        threads: of torch in each worker; on small graphs more are slower.
     """
 
     name = "processes"
 
-    def __init__(self, workers: int | None = None, *, threads: int | None = None) -> None:
-        cores = usable_cores()
-        self.workers = cores if workers is None else workers
-        self._threads = max(1, cores // self.workers) if threads is None else threads
+    def __init__(self, workers: int | None = None, *, threads: int = 1) -> None:
+        self.workers = max(1, usable_cores() // threads) if workers is None else workers
+        self._threads = threads
 
     def map(self, task: Task, queries: Iterable[Query]) -> Iterator[Outcome]:
         """Yield outcomes as they are finished."""
