@@ -17,9 +17,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 # Train a model on a generated graph, then explain its predictions for five nodes, right and wrong.
 demo: $(STAMP)
+	rm -rf demo-out
 	$(BIN)/zorro train --dataset ba-community --model gcn3 --out demo-out/gcn3.safetensors --force
 	$(BIN)/zorro explain --checkpoint demo-out/gcn3.safetensors \
-		--nodes 300,304,322,1002,1004 --out demo-out/explanations.jsonl --force
+		--nodes 300,304,322,1002,1004 --out demo-out/run
 
 test: $(STAMP)
 	$(BIN)/python -m pytest

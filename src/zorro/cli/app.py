@@ -47,6 +47,8 @@ _RUN_EXAMPLES: dict[str, tuple[Callable[..., None], list[str]]] = {
     "export": (runs.export, ["zorro runs export my-run --parquet explanations.parquet"]),
 }
 
+_ALL_EXAMPLES = [*_EXAMPLES.values(), *(examples for _, examples in _RUN_EXAMPLES.values())]
+
 
 def _as_written(title: str, lines: Iterable[str]) -> str:
     """Return a paragraph of the help whose lines are not to be joined."""
@@ -54,7 +56,7 @@ def _as_written(title: str, lines: Iterable[str]) -> str:
 
 
 app = typer.Typer(
-    help=f"{_HELP}\n" + _as_written("Start here:", chain.from_iterable(_EXAMPLES.values())),
+    help=f"{_HELP}\n" + _as_written("Start here:", chain.from_iterable(_ALL_EXAMPLES)),
     epilog=_EPILOG,
     rich_markup_mode=None,
     add_completion=False,

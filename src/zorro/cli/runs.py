@@ -15,15 +15,17 @@ from zorro.cli.terminal import show_fitted
 if TYPE_CHECKING:
     from zorro.runs import Run
 
-Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)]
+Folder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)
+]
 Target = Annotated[Path | None, typer.Option(metavar="FILE", help="Write this file.")]
 _MOST_LISTED = 50
 
 
 def list_runs(
-    folder: Annotated[Path, typer.Argument(help="Where to look, with all that lies below.")] = Path(
-        "."
-    ),
+    folder: Annotated[
+        Path, typer.Argument(help="Where to look, with all that lies below.")
+    ] = Path(),
 ) -> None:
     """List the runs in a folder."""
     from zorro.errors import InputError
@@ -86,9 +88,7 @@ def show(
         terminal.results.print(f"node {failure.node}: {failure.error}", markup=False)
 
 
-def export(
-    run: Folder, parquet: Target = None, csv: Target = None, jsonl: Target = None
-) -> None:
+def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Target = None) -> None:
     """Write a run as one file for other tools.
 
     Parquet and CSV have one row per node, those that failed too, with lists of nodes and features

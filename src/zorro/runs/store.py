@@ -138,7 +138,9 @@ class Store:
         """Return the median length of a list that explanations hold; 0 if there are none."""
         length = f"json_array_length(explanation, '$.{field}')"
         with self._explained():
-            (count,) = self._connection.execute("SELECT count(explanation) FROM outcomes").fetchone()
+            (count,) = self._connection.execute(
+                "SELECT count(explanation) FROM outcomes"
+            ).fetchone()
             middle = self._connection.execute(
                 f"SELECT {length} AS length FROM outcomes WHERE explanation IS NOT NULL "
                 "ORDER BY length LIMIT ? OFFSET ?",

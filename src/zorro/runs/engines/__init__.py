@@ -55,9 +55,7 @@ def engine_of(
         return Processes(workers, threads=threads)
     from zorro.runs.engines.ray_cluster import RayCluster
 
-    return RayCluster(
-        address, workers=workers, threads=threads, gpus_per_worker=gpus_per_worker
-    )
+    return RayCluster(address, workers=workers, threads=threads, gpus_per_worker=gpus_per_worker)
 
 
 def _check(workers: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import pickle
@@ -147,7 +148,9 @@ class _Pool:
                 message = worker.connection.recv()
                 if isinstance(message, _Broken):
                     raise RunError(message.error)
-                if isinstance(message, _Ready):
+                if isinstance(message, logging.LogRecord):
+                    logging.getLogger(message.name).handle(message)
+                elif isinstance(message, _Ready):
                     worker.is_ready = True
                     self._died_early = 0
                 else:
@@ -207,6 +210,7 @@ def _work(connection: Connection, payload: bytes, threads: int, workers: int) ->
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to act on
     threading.Thread(target=_end_with_driver, daemon=True).start()
     torch.set_num_threads(threads)
+    _log_to(connection)
     try:
         answer = pickle.loads(payload).open(workers=workers)  # our own driver's
     except Exception as error:
@@ -219,6 +223,23 @@ def _work(connection: Connection, payload: bytes, threads: int, workers: int) ->
         except (EOFError, OSError):
             return
         connection.send(answered(answer, query))
+
+
+def _log_to(connection: Connection) -> None:
+    """Let the driver log what the library has to say here."""
+    logger = logging.getLogger("zorro")
+    logger.addHandler(_Sender(connection))
+    logger.propagate = False
+
+
+class _Sender(logging.Handler):
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(logging.WARNING)
+        self._connection = connection
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record.exc_info = None  # a traceback does not travel
+        self._connection.send(record)
 
 
 def _end_with_driver() -> None:
