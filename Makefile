@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits graph-size bench quality optimality clean
+.PHONY: demo test lint accuracy agreement same-hits graph-size bench quality optimality many clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -58,6 +58,10 @@ quality: $(STAMP)
 # How far the searches are from the smallest sufficient set, on queries small enough to enumerate.
 optimality: $(STAMP)
 	$(BIN)/python benchmarks/optimality.py
+
+# What explaining many nodes costs: processes, the driver, resuming, memory.
+many: $(STAMP)
+	$(BIN)/python benchmarks/many.py
 
 clean:
 	rm -rf $(VENV) demo-out

@@ -135,7 +135,7 @@ def explain(
     tried = _whole_number_or_all(k)
     explaining.check_out(out, retry_failed=retry_failed)
     torch.set_num_threads(threads)
-    named = {
+    named: dict[str, Any] = {
         "dataset": dataset,
         "model": model,
         "checkpoint": checkpoint,

@@ -69,7 +69,7 @@ def explain(
     if out is None or out == STDOUT:
         task.zorro()  # says what is wrong with the options before anything starts
         queries = (Query(position, node) for position, node in enumerate(nodes))
-        outcomes = iter(engine.map(sent or task, queries))
+        outcomes = engine.map(sent or task, queries)
     else:
         path = Path(out)
         manifest = describe(task, nodes, asked=asked)
@@ -83,7 +83,7 @@ def explain(
     try:
         with (
             _stopping_on_termination(),
-            closing(outcomes),  # type: ignore[type-var]
+            closing(outcomes),
             run_progress(tally, as_json=json_progress) as report,
         ):
             for outcome in outcomes:

@@ -16,7 +16,7 @@ from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.flat import flat_rows
 from zorro.runs.manifest import Manifest, describe
 from zorro.runs.store import Counts, Store
-from zorro.runs.task import GivenTask, Outcome, Query, Task
+from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
 
 if TYPE_CHECKING:
     import pandas
@@ -195,7 +195,7 @@ def record(
     manifest: Manifest,
     engine: Engine,
     retry_failed: bool = False,
-) -> Iterator[Outcome]:
+) -> Outcomes:
     """Explain what a run lacks, and yield each outcome once it is kept."""
     with folders.locked(path):
         folders.prepare(path, manifest)

@@ -146,7 +146,7 @@ class Store:
                 "ORDER BY length LIMIT ? OFFSET ?",
                 (2 - count % 2, max(0, (count - 1) // 2)),
             ).fetchall()
-        return sum(length for (length,) in middle) / max(1, len(middle))
+        return float(sum(length for (length,) in middle) / max(1, len(middle)))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

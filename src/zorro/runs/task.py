@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation
 from zorro.memory import default_budget
-
-Answer = Callable[[int], Explanation]
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,10 @@ class Outcome:
     error: str | None
     trace: str | None
     seconds: float
+
+
+Answer = Callable[[int], Explanation]
+Outcomes = Generator[Outcome, None, None]
 
 
 class Task(Protocol):

@@ -19,7 +19,7 @@ _FEW = 8
 
 
 def engine_of(
-    name: EngineName | Engine,
+    name: str | Engine,
     *,
     queries: int,
     workers: int | None = None,
@@ -30,8 +30,8 @@ def engine_of(
     """Return the engine that a name stands for.
 
     Args:
-        name: `"auto"` uses worker processes for more than a few queries, if there is more than
-            one core; an engine is returned as it is.
+        name: of `ENGINES`; `"auto"` uses worker processes for more than a few queries, if there
+            is more than one core. An engine is returned as it is.
         queries: how many are to be explained.
         workers: of `"processes"` and `"ray"`; as many as there are cores when None.
         threads: of torch in each worker.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Protocol
 
-from zorro.runs.task import Outcome, Query, Task, failed
+from zorro.runs.task import Outcome, Outcomes, Query, Task, failed
 
 MOST_DEATHS = 3  # of workers over one query; then it is taken to be the cause
 AHEAD = 2  # queries that a worker holds: one at work, one so that it need not wait
@@ -21,7 +21,7 @@ class Engine(Protocol):
 
     name: str
 
-    def map(self, task: Task, queries: Iterable[Query]) -> Iterator[Outcome]:
+    def map(self, task: Task, queries: Iterable[Query]) -> Outcomes:
         """Yield the outcome of each query; closing the iterator stops the work."""
         ...
 

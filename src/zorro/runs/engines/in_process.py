@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from zorro.runs.task import Outcome, Query, Task, answered
+from zorro.runs.task import Outcomes, Query, Task, answered
 
 
 class InProcess:
@@ -12,7 +12,7 @@ class InProcess:
 
     name = "in-process"
 
-    def map(self, task: Task, queries: Iterable[Query]) -> Iterator[Outcome]:
+    def map(self, task: Task, queries: Iterable[Query]) -> Outcomes:
         """Yield the outcome of each query, in order."""
         answer = task.open()
         for query in queries:

@@ -19,7 +19,7 @@ import torch
 from zorro.errors import RunError
 from zorro.runs.engines.engine import AHEAD, MOST_DEATHS, Backlog
 from zorro.runs.engines.shared_files import pack, shared_folder
-from zorro.runs.task import Outcome, Query, Task, answered
+from zorro.runs.task import Outcome, Outcomes, Query, Task, answered
 
 # Threads of a parent that has used torch do not survive a fork; a fresh interpreter has none.
 _SPAWN = multiprocessing.get_context("spawn")
@@ -53,7 +53,7 @@ class Processes:
         self.workers = max(1, usable_cores() // threads) if workers is None else workers
         self._threads = threads
 
-    def map(self, task: Task, queries: Iterable[Query]) -> Iterator[Outcome]:
+    def map(self, task: Task, queries: Iterable[Query]) -> Outcomes:
         """Yield outcomes as they are finished."""
         with shared_folder() as folder:
             pool = _Pool(self.workers, self._threads, _packed(task, folder))
