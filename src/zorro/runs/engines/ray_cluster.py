@@ -26,9 +26,9 @@ class RayCluster:
 
     On a real cluster, start Ray on the nodes (`ray start --head`, then `ray start --address=…`),
     install the same version of zorro on each, with the module that defines the model, and run the
-    driver on one of them with `address="auto"` or `"host:6379"`, or from elsewhere with
-    `"ray://host:10001"`. A task that reads graph and model from files finds them by their paths,
-    which must be valid on every node; one that holds them is sent to each node once.
+    driver on one of them with `address="auto"` or `"host:6379"`. A task that reads graph and model
+    from files finds them by their paths, which must be valid on every node; one that holds them is
+    sent to each node once.
 
     Nodes may come and go: a worker of a lost node is started elsewhere when there is room.
 

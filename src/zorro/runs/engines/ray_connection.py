@@ -39,7 +39,8 @@ def connected(address: str | None, *, cpus: int | None) -> Iterator[Any]:
     with _signals_restored():
         try:
             _connect(ray, address or os.environ.get("RAY_ADDRESS") or _LOCAL, cpus)
-            yield ray
+            with _hushed(ray):
+                yield ray
         finally:
             ray.shutdown()
 
@@ -82,6 +83,21 @@ def _refuse_silent(address: str) -> None:
             f"address: no Ray cluster answers at {address!r} ({error}): check host and port, and "
             "that `ray start --head` has been run there"
         ) from error
+
+
+@contextmanager
+def _hushed(ray: Any) -> Iterator[None]:
+    """Keep the nodes' reports of dead workers, tens of lines each, from standard output.
+
+    `log_to_driver` is not about these, and no public option is.
+    """
+    module = ray._private.worker
+    before = getattr(module, "_worker_logs_enabled", True)
+    module._worker_logs_enabled = False
+    try:
+        yield
+    finally:
+        module._worker_logs_enabled = before
 
 
 @contextmanager
