@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,13 +37,16 @@ def connected(address: str | None, *, cpus: int | None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    with _signals_restored():
-        try:
-            _connect(ray, address or os.environ.get("RAY_ADDRESS") or _LOCAL, cpus)
-            with _hushed(ray):
-                yield ray
-        finally:
-            ray.shutdown()
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        _connect(ray, address or os.environ.get("RAY_ADDRESS") or _LOCAL, cpus)
+        # Ray's own handler aborts the driver after three seconds, in the midst of ending.
+        _on_sigterm(_exit if before is signal.SIG_DFL else before)
+        with _hushed(ray):
+            yield ray
+    finally:
+        ray.shutdown()
+        _on_sigterm(before)
 
 
 def _connect(ray: Any, address: str, cpus: int | None) -> None:
@@ -100,12 +104,12 @@ def _hushed(ray: Any) -> Iterator[None]:
         module._worker_logs_enabled = before
 
 
-@contextmanager
-def _signals_restored() -> Iterator[None]:
-    """Undo that Ray handles SIGTERM, which only the main thread can."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread() and before is not None:
-            signal.signal(signal.SIGTERM, before)
+def _on_sigterm(handler: Any) -> None:
+    """Set what SIGTERM does, which only the main thread can."""
+    if threading.current_thread() is threading.main_thread() and handler is not None:
+        signal.signal(signal.SIGTERM, handler)
+
+
+def _exit(number: int, frame: object) -> None:
+    """End in order: a cluster that was started here would leave processes behind."""
+    sys.exit(128 + number)
