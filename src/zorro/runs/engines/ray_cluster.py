@@ -14,7 +14,7 @@ import torch
 from zorro.errors import InputError, RunError
 from zorro.runs.engines.engine import AHEAD, MOST_DEATHS, Backlog
 from zorro.runs.engines.ray_connection import connected
-from zorro.runs.task import Outcome, Query, Task, answered
+from zorro.runs.task import Outcome, Outcomes, Query, Task, answered
 from zorro.version import __version__
 
 _PATIENCE = 600.0  # seconds for a first worker: nodes may have to be started, a large graph read
@@ -59,7 +59,7 @@ class RayCluster:
         self._address = address
         self._needs = Needs(threads, gpus_per_worker)
 
-    def map(self, task: Task, queries: Iterable[Query]) -> Iterator[Outcome]:
+    def map(self, task: Task, queries: Iterable[Query]) -> Outcomes:
         """Yield outcomes as they are finished."""
         backlog = Backlog(queries)
         first = backlog.next()
