@@ -13,7 +13,7 @@ from zorro import Explanation, Zorro
 from zorro.computational_graph import Extractor
 from zorro.data import check_graph
 from zorro.errors import InputError, ModelError
-from zorro.feature_rows import FeatureRows
+from zorro.features import TensorFeatures
 from zorro.noise import NOISES, resolve
 from zorro.predictor import Predictor
 
@@ -79,10 +79,10 @@ in_every_layout = pytest.mark.parametrize("sparse", LAYOUTS.values(), ids=LAYOUT
 @in_every_layout
 def test_rows_are_the_dense_rows(sparse):
     x, _ = a_graph()
-    rows = FeatureRows(sparse(x))
+    features = TensorFeatures(sparse(x))
     for nodes in ([], [5], [119, 0, 5, 5, 17], list(range(120))):
         nodes = torch.tensor(nodes, dtype=torch.long)
-        assert torch.equal(rows.of(nodes), x[nodes])
+        assert torch.equal(features.rows(nodes), x[nodes])
 
 
 @in_every_layout
