@@ -11,6 +11,8 @@ from zorro.cli import options, results_file, table, terminal
 from zorro.cli.progress import progress
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from zorro.explainer import Zorro
     from zorro.explanation import Explanation
 
@@ -136,7 +138,7 @@ def explain(
     finally:
         table.show(
             finished,
-            None if asked.data.y is None else asked.data.y.tolist(),
+            _truth(asked.data.y, finished),
             description=asked.description,
             console=terminal.messages if out == results_file.STDOUT else terminal.results,
         )
@@ -162,6 +164,11 @@ def _run(
             finished.append(explanation)
             size = f"{len(explanation.nodes)} nodes × {len(explanation.features)} features"
             report(len(finished), f"node {node}: {size}")
+
+
+def _truth(labels: Tensor | None, explanations: Sequence[Explanation]) -> dict[int, int] | None:
+    """Return the labels of the nodes that were explained."""
+    return None if labels is None else {e.node: int(labels[e.node]) for e in explanations}
 
 
 def _say_what_is_kept(finished: int, asked: int, out: str | None) -> None:

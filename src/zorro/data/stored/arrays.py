@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import mmap
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -89,14 +90,23 @@ class ArrayFile:
         return ArrayRecord(self._dtype.str, self._shape, self._digest.hexdigest())
 
 
-def mapped(folder: Path, name: str, record: ArrayRecord) -> Tensor:
+def mapped(folder: Path, name: str, record: ArrayRecord, *, scattered: bool = False) -> Tensor:
     """Return an array's file as a tensor of which only the parts that are read are loaded.
 
     The map is private: writing to the tensor would leave the file as it is.
+
+    Args:
+        folder: of the graph.
+        name: of the array.
+        record: what the file must hold.
+        scattered: whether single entries will be read. The system then loads no more than these;
+            otherwise it loads what lies around them too, after some queries all of a large graph.
     """
     path = path_of(folder, name)
     try:
         array = npy.open_memmap(path, mode="c")  # which refuses pickles
+        if scattered and isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
+            array.base.madvise(mmap.MADV_RANDOM)
         tensor = torch.from_numpy(array)
     except (OSError, ValueError, TypeError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -143,6 +143,7 @@ class Source:
 
 
 _OPTIONAL = ("y", *MASKS, *EDGE_TENSORS)
+_SCATTERED = ("in_", "out_", "x", "edge_")  # of these a query reads a few bytes here and there
 
 
 def open_stored(folder: str | Path) -> StoredGraph:
@@ -187,7 +188,9 @@ def _arrays(folder: Path, record: Record) -> dict[str, Tensor]:
         ):
             wanted = tuple("any" if size is None else size for size in shape)
             raise _unfit(folder, name, f"must have shape {wanted}, got {found}")
-        arrays[name] = mapped(folder, name, record.arrays[name])
+        arrays[name] = mapped(
+            folder, name, record.arrays[name], scattered=name.startswith(_SCATTERED)
+        )
     ends = {"in_indptr": record.edges, "out_indptr": record.edges}
     if record.sparse:
         ends["x_indptr"] = arrays["x_values"].numel()
