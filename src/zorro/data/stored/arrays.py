@@ -99,8 +99,7 @@ def mapped(folder: Path, name: str, record: ArrayRecord, *, scattered: bool = Fa
         folder: of the graph.
         name: of the array.
         record: what the file must hold.
-        scattered: whether single entries will be read. The system then loads no more than these;
-            otherwise it loads what lies around them too, after some queries all of a large graph.
+        scattered: load no more than the entries that are read, not what lies around them too.
     """
     path = path_of(folder, name)
     try:

@@ -17,6 +17,15 @@ from zorro.features import DenseRows, Rows, SparseRows
 from zorro.grouping import Grouping
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where a stored graph lies, and what it was when it was opened."""
+
+    folder: Path
+    digest: str
+    read_ahead: bool
+
+
 class StoredEdges:
     """The edges of a stored graph, in the place of PyG's edge index.
 
@@ -97,8 +106,7 @@ class StoredGraph:
 
     x: StoredFeatures
     edge_index: StoredEdges
-    folder: Path
-    digest: str  # of the content
+    source: Source
     y: Tensor | None = None
     train_mask: Tensor | None = None
     val_mask: Tensor | None = None
@@ -106,6 +114,16 @@ class StoredGraph:
     edge_weight: Tensor | None = None
     edge_attr: Tensor | None = None
     edge_type: Tensor | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where the graph lies."""
+        return self.source.folder
+
+    @property
+    def digest(self) -> str:
+        """One digest (SHA-256) of the graph's content."""
+        return self.source.digest
 
     @property
     def num_nodes(self) -> int:
@@ -127,34 +145,32 @@ class StoredGraph:
         return getattr(self, name) if name in _OPTIONAL else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (Source(self.folder, self.digest),)
+        return _reopened, (self.source,)
 
     def __repr__(self) -> str:
         counts = f"{self.num_nodes:,} nodes, {self.num_edges:,} edges, {self.num_features:,}"
         return f"StoredGraph({self.folder}: {counts} features)"
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where a stored graph lies, and what it was when it was opened."""
-
-    folder: Path
-    digest: str
-
-
 _OPTIONAL = ("y", *MASKS, *EDGE_TENSORS)
 _SCATTERED = ("in_", "out_", "x", "edge_")  # of these a query reads a few bytes here and there
 
 
-def open_stored(folder: str | Path) -> StoredGraph:
+def open_stored(folder: str | Path, *, read_ahead: bool = False) -> StoredGraph:
     """Open the graph that `store` wrote into `folder`, without loading it.
 
     That the files are there and of the right sizes is checked, their content is not read.
+
+    Args:
+        folder: of the graph.
+        read_ahead: let the system load what lies around the entries that a query reads, too. The
+            first queries are several times as fast, and after a few of them all of the graph is
+            in the page cache: for graphs that fit the memory that is free.
     """
     folder = Path(folder).absolute()
     record = Record.read(folder)
-    arrays = _arrays(folder, record)
-    source = Source(folder, record.digest)
+    arrays = _arrays(folder, record, read_ahead=read_ahead)
+    source = Source(folder, record.digest, read_ahead)
     into = Grouping(arrays["in_indptr"], None)
     out_of = Grouping(arrays["out_indptr"], arrays["out_edges"])
     rows: Rows
@@ -170,13 +186,12 @@ def open_stored(folder: str | Path) -> StoredGraph:
     return StoredGraph(
         x=StoredFeatures(source, rows, columns, arrays["column_means"]),
         edge_index=StoredEdges(source, arrays["in_senders"], into, out_of),
-        folder=folder,
-        digest=record.digest,
+        source=source,
         **{name: arrays[name] for name in _OPTIONAL if name in arrays},
     )
 
 
-def _arrays(folder: Path, record: Record) -> dict[str, Tensor]:
+def _arrays(folder: Path, record: Record, *, read_ahead: bool) -> dict[str, Tensor]:
     """Map every array of a graph, once their sizes are known to fit together."""
     arrays = {}
     for name, shape in record.shapes().items():
@@ -188,9 +203,8 @@ def _arrays(folder: Path, record: Record) -> dict[str, Tensor]:
         ):
             wanted = tuple("any" if size is None else size for size in shape)
             raise _unfit(folder, name, f"must have shape {wanted}, got {found}")
-        arrays[name] = mapped(
-            folder, name, record.arrays[name], scattered=name.startswith(_SCATTERED)
-        )
+        scattered = not read_ahead and name.startswith(_SCATTERED)
+        arrays[name] = mapped(folder, name, record.arrays[name], scattered=scattered)
     ends = {"in_indptr": record.edges, "out_indptr": record.edges}
     if record.sparse:
         ends["x_indptr"] = arrays["x_values"].numel()
@@ -210,7 +224,7 @@ def _unfit(folder: Path, name: str, expected: str) -> DatasetError:
 
 
 def _reopened(source: Source) -> StoredGraph:
-    graph = open_stored(source.folder)
+    graph = open_stored(source.folder, read_ahead=source.read_ahead)
     if graph.digest != source.digest:
         raise DatasetError(f"{source.folder} holds another graph now than when it was opened")
     return graph

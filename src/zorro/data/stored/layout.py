@@ -131,6 +131,6 @@ class Record:
                 name: ArrayRecord(
                     str(array["dtype"]), tuple(map(int, array["shape"])), str(array["sha256"])
                 )
-                for name, array in told["arrays"].items()
+                for name, array in dict(told["arrays"]).items()
             },
         )
