@@ -174,6 +174,7 @@ def measure(edges: int, folder: Path) -> dict[str, Any]:
         row["in_memory"] = alone(explain_in_memory, edges, folder)
         if row["in_memory"].pop("explanations") != found:
             raise RuntimeError("the graph in memory gave other explanations than the stored one")
+    row["load"] = os.getloadavg()[0]
     return row
 
 
@@ -234,6 +235,12 @@ def table(rows: list[dict[str, Any]]) -> str:
             )
     certified = ", ".join(f"{row['certified']} of {QUERIES}" for row in rows)
     lines += ["", f"Explanations that are certified: {certified}."]
+    loads = ", ".join(f"{row['load']:.1f}" for row in rows)
+    lines += [
+        "",
+        f"Load average of the machine ({os.cpu_count()} cores) when each size was done: {loads}. "
+        "The benchmark itself is 1 of it; what is above that slowed it down.",
+    ]
     return "\n".join(lines) + "\n"
 
 

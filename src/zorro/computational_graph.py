@@ -90,7 +90,7 @@ class Extractor:
         halo: hops of context around them; with 0 the candidates keep the edges among them.
         check: `"whole"`, `"local"`, or `"none"`, which takes the cut as it is, prediction
             included, as the paper does with `halo=0`. `"auto"` is local for sparse features,
-            which many models cannot take whole, and for stored ones, which do not fit a memory.
+            which many models cannot take whole, and for stored graphs.
     """
 
     def __init__(

@@ -164,8 +164,8 @@ def open_stored(folder: str | Path, *, read_ahead: bool = False) -> StoredGraph:
     Args:
         folder: of the graph.
         read_ahead: let the system load what lies around the entries that a query reads, too. The
-            first queries are several times as fast, and after a few of them all of the graph is
-            in the page cache: for graphs that fit the memory that is free.
+            first queries are faster, and after some of them all of the graph is in the page
+            cache: for graphs that fit the memory that is free.
     """
     folder = Path(folder).absolute()
     record = Record.read(folder)
