@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits graph-size stored-graph bench quality optimality clean
+.PHONY: demo test lint accuracy agreement same-hits graph-size stored-graph bench quality optimality many clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -17,9 +17,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 # Train a model on a generated graph, then explain its predictions for five nodes, right and wrong.
 demo: $(STAMP)
+	rm -rf demo-out
 	$(BIN)/zorro train --dataset ba-community --model gcn3 --out demo-out/gcn3.safetensors --force
 	$(BIN)/zorro explain --checkpoint demo-out/gcn3.safetensors \
-		--nodes 300,304,322,1002,1004 --out demo-out/explanations.jsonl --force
+		--nodes 300,304,322,1002,1004 --out demo-out/run
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
@@ -61,6 +62,10 @@ quality: $(STAMP)
 # How far the searches are from the smallest sufficient set, on queries small enough to enumerate.
 optimality: $(STAMP)
 	$(BIN)/python benchmarks/optimality.py
+
+# What explaining many nodes costs: processes, the driver, resuming, memory.
+many: $(STAMP)
+	$(BIN)/python benchmarks/many.py
 
 clean:
 	rm -rf $(VENV) demo-out

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from zorro.explanation import Explanation
     from zorro.fidelity import FidelityEstimate
     from zorro.pyg import ZorroExplainer
+    from zorro.runs import Run, explain_many, open_run
 
 __all__ = [
     "Explanation",
     "FidelityEstimate",
+    "Run",
     "Zorro",
     "ZorroError",
     "ZorroExplainer",
     "__version__",
+    "explain_many",
+    "open_run",
     "rdt_fidelity",
 ]
 
@@ -28,8 +32,11 @@ __all__ = [
 _HOMES = {
     "Explanation": "zorro.explanation",
     "FidelityEstimate": "zorro.fidelity",
+    "Run": "zorro.runs",
     "Zorro": "zorro.explainer",
     "ZorroExplainer": "zorro.pyg",
+    "explain_many": "zorro.runs",
+    "open_run": "zorro.runs",
     "rdt_fidelity": "zorro.explainer",
 }
 

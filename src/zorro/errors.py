@@ -30,3 +30,7 @@ class MissingExtraError(ZorroError, ImportError):
         super().__init__(
             f"{what} needs packages that are not installed: pip install 'zorro-gnn[{extra}]'"
         )
+
+
+class RunError(ZorroError, RuntimeError):
+    """A run's folder cannot be used, or its workers cannot work."""

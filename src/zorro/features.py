@@ -123,6 +123,12 @@ def features_of(x: Tensor | Features) -> Features:
     return TensorFeatures(x) if isinstance(x, Tensor) else x
 
 
+def size_of(x: Tensor | Features) -> tuple[int, int]:
+    """Return N and d."""
+    nodes, features = x.shape
+    return nodes, features
+
+
 def rows_of(x: Tensor) -> Rows:
     """Return the rows of a matrix (N, d), dense, coalesced COO or CSR."""
     if x.layout == torch.strided:

@@ -11,7 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from zorro import Explanation
+from zorro import open_run
+from zorro.runs.folder import is_run
 
 ZORRO = Path(sys.executable).with_name("zorro")
 
@@ -41,30 +42,38 @@ def in_a_terminal(*words) -> tuple[int, str]:
 
 
 def test_explaining_in_a_terminal(checkpoint, tmp_path):
-    results = tmp_path / "out.jsonl"
+    results = tmp_path / "out"
     words = ["--nodes", "5,21", "--samples", "20", "--out", results]
     code, shown = in_a_terminal("explain", "--checkpoint", checkpoint, *words)
     assert code == 0, shown
-    lines = results.read_text().splitlines()
-    assert [Explanation.from_json(line).node for line in lines] == [5, 21]
+    assert [explanation.node for explanation in open_run(results)] == [5, 21]
     assert "rests on nodes" in shown
     assert "0/2" in shown  # the bar
     assert re.search(r"\x1b\[32m +0 ✓", shown)  # in green
 
 
 def test_ctrl_c_keeps_what_is_written(checkpoint, tmp_path):
-    results = tmp_path / "out.jsonl"
-    words = ["--nodes", "all", "--fresh-samples", "30000", "--out", results]
+    results = tmp_path / "out"
+    words = [
+        "--nodes",
+        "all",
+        "--fresh-samples",
+        "30000",
+        "--out",
+        results,
+        "--engine",
+        "in-process",
+    ]
     process = start("explain", "--checkpoint", checkpoint, *words, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (results.exists() and results.read_text()):
+    while time.monotonic() < deadline and not (is_run(results) and len(open_run(results))):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     stderr = process.communicate(timeout=60)[1]
     assert process.returncode == 130, stderr
-    written = [Explanation.from_json(line) for line in results.read_text().splitlines()]
-    assert 0 < len(written) < 40
-    assert f"{len(written)} of 40 nodes explained, written to {results}." in stderr
+    kept = len(open_run(results))
+    assert 0 < kept < 40
+    assert f"{kept} of 40 nodes are explained and kept in {results}; the same command" in stderr
     assert "Traceback" not in stderr
 
 

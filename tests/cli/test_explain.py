@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from zorro import Explanation, Zorro
+from zorro import Explanation, Zorro, open_run
 from zorro.data import load
 from zorro.models import checkpoint as checkpoints
 
@@ -42,11 +42,11 @@ def breaking(tmp_path):
 
 
 def read(path) -> list[Explanation]:
-    return [Explanation.from_json(line) for line in path.read_text().splitlines()]
+    return list(open_run(path))
 
 
-def test_written_lines_are_what_the_library_finds(run, checkpoint, graph_file, tmp_path):
-    out = tmp_path / "new" / "out.jsonl"
+def test_a_run_holds_what_the_library_finds(run, checkpoint, graph_file, tmp_path):
+    out = tmp_path / "new" / "out"
     words = ["--tau", 0.8, "--k", "all", "--noise", "rows", "--seed", 3, "--hops", 2]
     result = run(
         "explain", "--checkpoint", checkpoint, "--nodes", "5, 21", "--out", out, *QUICK, *words
@@ -73,7 +73,7 @@ def test_written_lines_are_what_the_library_finds(run, checkpoint, graph_file, t
 def test_table_shows_prediction_truth_size_and_selection(run, graph, tmp_path, checkpoint):
     graph["y"][21] = 0  # so that one label is not what the model says
     np.savez(tmp_path / "relabelled.npz", **graph)
-    out = tmp_path / "out.jsonl"
+    out = tmp_path / "out"
     words = ["--checkpoint", checkpoint, "--dataset", tmp_path / "relabelled.npz"]
     result = run("explain", *words, "--nodes", "5,30,21", "--out", out, *QUICK)
     assert result.code == 0, result.err
@@ -93,7 +93,7 @@ def test_table_shows_prediction_truth_size_and_selection(run, graph, tmp_path, c
 
 
 def test_sets_that_fail_on_fresh_samples_are_named(run, checkpoint, tmp_path):
-    out = tmp_path / "out.jsonl"
+    out = tmp_path / "out"
     words = ["--checkpoint", checkpoint, "--nodes", "all", "--tau", 0.9, "--samples", 3]
     result = run("explain", *words, "--fresh-samples", 60, "--out", out)
     assert result.code == 0, result.err
@@ -122,7 +122,7 @@ def test_truth_is_unknown_without_labels(run, graph, tmp_path, checkpoint):
 
 
 def test_a_lone_node_rests_on_itself_at_most(run, checkpoint, tmp_path):
-    out = tmp_path / "out.jsonl"
+    out = tmp_path / "out"
     words = ["--checkpoint", checkpoint, "--nodes", LONE_NODE, "--out", out, *QUICK]
     assert run("explain", *words).code == 0
     (explanation,) = read(out)
@@ -134,7 +134,7 @@ def test_the_record_tells_which_generated_graph_was_meant(run, tmp_path):
     model = tmp_path / "gcn3.safetensors"
     words = ["--dataset", "ba-community", "--model", "gcn3", "--epochs", 1, "--data-seed", 7]
     assert run("train", *words, "--out", model).code == 0
-    out = tmp_path / "out.jsonl"
+    out = tmp_path / "out"
     words = ["--checkpoint", model, "--nodes", 617, "--noise", "zeros", "--out", out, *QUICK]
     assert run("explain", *words).code == 0
     data = load("ba-community", seed=7)
@@ -143,50 +143,88 @@ def test_the_record_tells_which_generated_graph_was_meant(run, tmp_path):
     assert found.probabilities == zorro.explain(617).probabilities
 
 
-def test_existing_results_are_replaced_only_by_force(run, checkpoint, tmp_path):
-    out = tmp_path / "out.jsonl"
-    out.write_text("precious\n")
-    words = ["explain", "--checkpoint", checkpoint, "--nodes", 5, "--out", out, *QUICK]
-    refused = run(*words)
+def test_the_same_command_goes_on_and_another_is_refused(run, checkpoint, tmp_path):
+    out = tmp_path / "out"
+    words = ["explain", "--checkpoint", checkpoint, "--out", out, *QUICK]
+    assert run(*words, "--nodes", "5,6").code == 0
+    before = [explanation.to_json() for explanation in read(out)]
+    again = run(*words, "--nodes", "5,6")
+    assert again.code == 0
+    assert "2 of 2 nodes are there already" in again.err
+    assert "2 of 2 nodes explained, 0 of them now" in again.err
+    assert "rests on nodes" in again.out
+    refused = run(*words, "--nodes", "5,6", "--tau", 0.7)
     assert refused.code == 1
-    assert "--force" in refused.err
-    assert out.read_text() == "precious\n"
-    failed = run(*words, "--force", "--tau", 2)
-    assert failed.code == 1
-    assert out.read_text() == "precious\n"
-    assert run(*words, "--force").code == 0
-    assert [explanation.node for explanation in read(out)] == [5]
+    assert "it differs in parameters.tau: 0.85 there, 0.7 now" in refused.err
+    assert [explanation.to_json() for explanation in read(out)] == before
+
+
+def test_files_are_not_runs(run, checkpoint, tmp_path):
+    words = ["explain", "--checkpoint", checkpoint, "--nodes", 5, *QUICK]
+    refused = run(*words, "--out", tmp_path / "out.jsonl")
+    assert refused.code == 1
+    assert "expected a folder" in refused.err
+    assert "zorro runs export" in refused.err
+    refused = run(*words, "--retry-failed")
+    assert "--retry-failed: needs the run" in refused.err
 
 
 def test_interruption_keeps_what_is_finished(run, checkpoint, breaking, tmp_path):
-    out = tmp_path / "out.jsonl"
+    out = tmp_path / "out"
     words = ["--checkpoint", checkpoint, "--model", breaking("KeyboardInterrupt")]
     result = run("explain", *words, "--nodes", f"5,{LONE_NODE},6", "--out", out, *QUICK)
     assert result.code == 130
     assert [explanation.node for explanation in read(out)] == [5]
-    assert f"1 of 3 nodes explained, written to {out}." in result.err
+    assert f"1 of 3 nodes are explained and kept in {out}; the same command goes on" in result.err
     assert "rests on nodes" in result.out
 
 
-def test_a_model_that_raises_keeps_what_is_finished(run, checkpoint, breaking, tmp_path):
-    out = tmp_path / "out.jsonl"
-    error = r'RuntimeError("lines\nso far:", len(list(open("out.jsonl"))))'
-    words = ["--checkpoint", checkpoint, "--model", breaking(error)]
-    result = run("explain", *words, "--nodes", f"5,{LONE_NODE}", "--out", out, *QUICK)
-    assert result.code == 1
-    last = result.err.splitlines()[-1]
-    assert last.startswith(r"zorro: error: the model raised RuntimeError: ('lines\nso far:', 1) (")
-    assert [explanation.node for explanation in read(out)] == [5]
+def test_a_model_that_raises_costs_its_node_alone(run, checkpoint, breaking, tmp_path):
+    out = tmp_path / "out"
+    words = ["--checkpoint", checkpoint, "--model", breaking(r'RuntimeError("two\nlines")')]
+    words += ["--nodes", f"5,{LONE_NODE},6", *QUICK]
+    for where in ([], ["--out", out]):
+        result = run("explain", *words, *where)
+        assert result.code == 1
+        assert (
+            "1 of 3 nodes could not be explained: node 39: ModelError: the model raised"
+            in (result.err.splitlines()[-1])
+        )
+    assert [explanation.node for explanation in read(out)] == [5, 6]
+    assert result.err.splitlines()[-1].endswith("--retry-failed to try them again")
+    assert "1 failed" in run("explain", *words, "--out", out, "--retry-failed").err
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is full")
-def test_a_full_disk_is_one_line(run, checkpoint):
-    words = ["--checkpoint", checkpoint, "--nodes", 5, "--out", "/dev/full", *QUICK]
-    result = run("explain", *words)
-    assert result.code == 1
-    assert result.err == (
-        "zorro: error: --out: /dev/full cannot be written: No space left on device\n"
+def test_progress_for_programs(run, checkpoint, tmp_path):
+    words = ["--checkpoint", checkpoint, "--nodes", "5,6", *QUICK, "--out", tmp_path / "out"]
+    result = run("explain", *words, "--json-progress")
+    lines = [json.loads(line) for line in result.err.splitlines() if line.startswith("{")]
+    assert [(line["node"], line["done"], line["total"]) for line in lines] == [(5, 1, 2), (6, 2, 2)]
+    assert all(line["per_second"] > 0 for line in lines)
+    assert lines[1]["seconds_left"] == 0
+
+
+def test_processes_show_the_same(run, checkpoint, tmp_path):
+    words = ["--checkpoint", checkpoint, "--nodes", "5,6,21", "--hops", 1, *QUICK]
+    alone = run("explain", *words, "--out", tmp_path / "alone")
+    several = run(
+        "explain", *words, "--out", tmp_path / "several", "--engine", "processes", "--workers", 1
     )
+    assert several.code == 0, several.err
+    found = [
+        [(e.nodes, e.fidelity) for e in read(tmp_path / name)] for name in ("alone", "several")
+    ]
+    assert found[0] == found[1]
+    notes = [line for line in several.err.splitlines() if line.startswith("zorro: note: ")]
+    assert notes == [line for line in alone.err.splitlines() if line.startswith("zorro: note: ")]
+    assert notes
+
+
+def test_a_device_that_is_not_there(run, checkpoint):
+    words = ["--checkpoint", checkpoint, "--nodes", 5, *QUICK]
+    result = run("explain", *words, "--device", "tape")
+    assert result.code == 1
+    assert "--device: 'tape' cannot be used here" in result.err
 
 
 def test_threads_are_torchs(run, checkpoint):

@@ -13,13 +13,17 @@ from zorro.cli.datasets import DATASETS, MODELS
 from zorro.data import DATASETS as KNOWN_DATASETS
 from zorro.models import MODELS as KNOWN_MODELS
 
-COMMANDS = get_command(app).commands
+TOP = get_command(app).commands
+# By the words that name them: runs has commands of its own.
+COMMANDS = {name: command for name, command in TOP.items() if name != "runs"} | {
+    f"runs {name}": command for name, command in TOP["runs"].commands.items()
+}
 
 
-@pytest.mark.parametrize("command", [None, *COMMANDS])
+@pytest.mark.parametrize("command", ["", "runs", *COMMANDS])
 def test_help_fits_80_columns(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
-    result = run(*[command][: command is not None], "--help")
+    result = run(*command.split(), "--help")
     assert result.code == 0
     assert max(map(len, result.out.splitlines())) < 80
     assert "\x1b" not in result.out
@@ -33,9 +37,13 @@ def test_every_option_is_explained(name):
 def test_every_example_is_a_valid_command_line(run):
     text = run("--help").out.replace("\\\n", " ")
     examples = [line.split() for line in text.splitlines() if line.startswith("    zorro ")]
-    assert {words[1] for words in examples} == set(COMMANDS)
+    shown = set()
     for words in examples:
-        COMMANDS[words[1]].make_context(words[1], shlex.split(" ".join(words[2:])))
+        name = " ".join(words[1 : 3 if words[1] == "runs" else 2])
+        shown.add(name)
+        rest = words[1 + len(name.split()) :]
+        COMMANDS[name].make_context(name, shlex.split(" ".join(rest)))
+    assert shown == set(COMMANDS)
 
 
 def test_version_is_the_packages(run):

@@ -152,6 +152,9 @@ def test_it_stands_for_a_data(folder):
         assert torch.equal(graph.get(name), data[name])
     assert graph.get("val_mask") is graph.val_mask is None
     assert graph.get("folder") is None
+    assert graph.to("cpu") is graph
+    with pytest.raises(InputError, match="device: a stored graph is read on the CPU, got 'cuda'"):
+        graph.to("cuda")
     assert repr(graph) == f"StoredGraph({folder}: 4 nodes, 5 edges, 2 features)"
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from zorro.cli import notes
+from zorro.cli import notes, runs
 from zorro.cli.convert import convert
 from zorro.cli.datasets import datasets
 from zorro.cli.explain import explain
@@ -33,8 +33,7 @@ Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wro
 _EXAMPLES: dict[Callable[..., None], list[str]] = {
     train: ["zorro train --dataset ba-community --model gcn3 --out gcn3.safetensors"],
     explain: [
-        "zorro explain --checkpoint gcn3.safetensors --nodes 616,1209 \\",
-        "    --out explanations.jsonl",
+        "zorro explain --checkpoint gcn3.safetensors --nodes 616,1209 --out my-run",
         "zorro explain --dataset cora --model gcn --checkpoint paper --nodes 2521",
     ],
     fidelity: [
@@ -44,6 +43,13 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
     convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
     datasets: ["zorro datasets"],
 }
+_RUN_EXAMPLES: dict[str, tuple[Callable[..., None], list[str]]] = {
+    "list": (runs.list_runs, ["zorro runs list"]),
+    "show": (runs.show, ["zorro runs show my-run --node 616"]),
+    "export": (runs.export, ["zorro runs export my-run --parquet explanations.parquet"]),
+}
+
+_ALL_EXAMPLES = [*_EXAMPLES.values(), *(examples for _, examples in _RUN_EXAMPLES.values())]
 
 
 def _as_written(title: str, lines: Iterable[str]) -> str:
@@ -52,7 +58,7 @@ def _as_written(title: str, lines: Iterable[str]) -> str:
 
 
 app = typer.Typer(
-    help=f"{_HELP}\n" + _as_written("Start here:", chain.from_iterable(_EXAMPLES.values())),
+    help=f"{_HELP}\n" + _as_written("Start here:", chain.from_iterable(_ALL_EXAMPLES)),
     epilog=_EPILOG,
     rich_markup_mode=None,
     add_completion=False,
@@ -62,6 +68,16 @@ app = typer.Typer(
 )
 for command, examples in _EXAMPLES.items():
     app.command(epilog=_as_written("Example:", examples))(command)
+
+kept = typer.Typer(
+    help="List, show and export the runs that `zorro explain --out` has kept.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+for name, (command, examples) in _RUN_EXAMPLES.items():
+    kept.command(name, epilog=_as_written("Example:", examples))(command)
+app.add_typer(kept, name="runs")
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from typing import Annotated, Any
 
 import typer
 
-from zorro.cli import options, results_file, table, terminal
-from zorro.cli.progress import progress
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from zorro.explainer import Zorro
-    from zorro.explanation import Explanation
+from zorro.cli import options
 
 
 def explain(
@@ -89,92 +82,103 @@ def explain(
     out: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE|-",
-            help="Write the explanations as JSON lines, each as soon as it is finished; - is "
-            "stdout, and the table goes to stderr.",
+            metavar="FOLDER|-",
+            help="Keep the explanations: a run's folder, in which the same command goes on with "
+            "what is missing; - writes JSON lines to stdout as they are finished, and the table "
+            "goes to stderr.",
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Where to compute: in-process, processes, ray, or auto: processes for more than "
+            "a few nodes. What is found does not depend on it.",
+        ),
+    ] = "auto",
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Worker processes, or actors of Ray.", show_default="one per core"),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the Ray cluster, for the engine ray; data set and checkpoint must be found "
+            "under the same names on all its machines.",
+            show_default="a cluster of this machine alone",
+        ),
+    ] = None,
+    gpus_per_worker: Annotated[
+        float,
+        typer.Option(help="GPUs that each actor of Ray gets, with --device cuda; 0.25 is a part."),
+    ] = 0.0,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Where graph and model are held.")
+    ] = "cpu",
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Explain nodes again that failed in this run.")
+    ] = False,
+    json_progress: Annotated[
+        bool,
+        typer.Option("--json-progress", help="A line of JSON on stderr per node, once it is kept."),
+    ] = False,
     threads: options.Threads = 1,
-    force: options.Force = False,
 ) -> None:
     """Explain predictions: the nodes and features they rest on."""
     import torch
 
-    from zorro.cli import subject
+    from zorro.cli import explaining, subject
     from zorro.data import parse_nodes
-    from zorro.explainer import Zorro
+    from zorro.runs.engines import engine_of
+    from zorro.runs.task import GivenTask
 
     tried = _whole_number_or_all(k)
-    results_file.check(out, force=force)
+    explaining.check_out(out, retry_failed=retry_failed)
     torch.set_num_threads(threads)
-    asked = subject.load(dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed)
+    named: dict[str, Any] = {
+        "dataset": dataset,
+        "model": model,
+        "checkpoint": checkpoint,
+        "data_seed": data_seed,
+        "device": device,
+    }
+    asked = subject.load(**named)
     queries = parse_nodes(nodes, asked.data, dataset=asked.dataset, seed=seed)
     choices: dict[str, Any] = {
+        "tau": tau,
         "search": search,
         "delta": delta if certify else None,
         "k": tried,
+        "samples": samples,
+        "fresh_samples": fresh_samples,
         "noise": noise,
+        "seed": seed,
         "hops": hops,
         "max_seconds": max_seconds,
         "max_elements": max_elements,
     }
+    y = asked.data.y
     question: dict[str, Any] = {"why_not": why_not, "contrast": contrast}
-    zorro = Zorro(
-        asked.model,
-        asked.data.x,
-        asked.data.edge_index,
-        tau=tau,
-        samples=samples,
-        fresh_samples=fresh_samples,
-        seed=seed,
-        **choices,
+    chosen = engine_of(
+        engine,
+        queries=len(queries),
+        workers=workers,
+        threads=threads,
+        address=address,
+        gpus_per_worker=gpus_per_worker,
     )
-    finished: list[Explanation] = []
-    try:
-        _run(zorro, queries, question, out, finished)
-    except KeyboardInterrupt:
-        terminal.messages.print("zorro: interrupted")
-        raise typer.Exit(130) from None
-    finally:
-        table.show(
-            finished,
-            _truth(asked.data.y, finished),
-            description=asked.description,
-            console=terminal.messages if out == results_file.STDOUT else terminal.results,
-        )
-        if finished:
-            _say_what_is_kept(len(finished), len(queries), out)
-
-
-def _run(
-    zorro: Zorro,
-    queries: Sequence[int],
-    question: dict[str, Any],
-    out: str | None,
-    finished: list[Explanation],
-) -> None:
-    """Explain `queries` one after the other, each written and in `finished` before the next."""
-    with (
-        results_file.writer(out) as write,
-        progress("explained", len(queries), transient=True) as report,
-    ):
-        for node in queries:
-            explanation = zorro.explain(node, **question)
-            write(explanation)
-            finished.append(explanation)
-            size = f"{len(explanation.nodes)} nodes × {len(explanation.features)} features"
-            report(len(finished), f"node {node}: {size}")
-
-
-def _truth(labels: Tensor | None, explanations: Sequence[Explanation]) -> dict[int, int] | None:
-    """Return the labels of the nodes that were explained."""
-    return None if labels is None else {e.node: int(labels[e.node]) for e in explanations}
-
-
-def _say_what_is_kept(finished: int, asked: int, out: str | None) -> None:
-    place = {None: "", results_file.STDOUT: ", written to stdout"}.get(out, f", written to {out}")
-    if out is not None or finished < asked:
-        terminal.messages.print(f"{finished} of {asked} nodes explained{place}.", markup=False)
+    explaining.explain(
+        GivenTask(asked.model, asked.data.x, asked.data.edge_index, choices, question),
+        queries,
+        engine=chosen,
+        # On other machines data set and model are loaded by their names.
+        sent=subject.NamedTask(named, choices, question) if chosen.name == "ray" else None,
+        out=out,
+        asked={"command": sys.argv[1:], "subject": asked.description, "nodes": nodes},
+        truth=None if y is None else {node: int(y[node]) for node in queries},
+        retry_failed=retry_failed,
+        json_progress=json_progress,
+    )
 
 
 def _whole_number_or_all(value: str) -> int | None:

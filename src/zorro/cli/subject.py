@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 from torch_geometric.data import Data
 
@@ -15,6 +17,7 @@ from zorro import models
 from zorro.data import StoredGraph
 from zorro.errors import CheckpointError, InputError
 from zorro.models import checkpoint as checkpoints
+from zorro.runs.task import Answer, GivenTask
 
 PAPER = "paper"
 
@@ -29,10 +32,38 @@ class Subject:
     description: str
 
 
+@dataclass(frozen=True)
+class NamedTask:
+    """What is asked of every query, by names: a worker on another machine loads it itself.
+
+    Args:
+        named: options of `load`.
+        options: further options of `Zorro`.
+        question: further options of `Zorro.explain`.
+    """
+
+    named: Mapping[str, Any]
+    options: Mapping[str, Any]
+    question: Mapping[str, Any]
+
+    def open(self, *, workers: int = 1) -> Answer:
+        """Return what explains a node."""
+        subject = load(**self.named)
+        x, edge_index = subject.data.x, subject.data.edge_index
+        task = GivenTask(subject.model, x, edge_index, self.options, self.question)
+        return task.open(workers=workers)
+
+
 def load(
-    *, dataset: str | None, model: str | None, checkpoint: str | None, data_seed: int | None
+    *,
+    dataset: str | None,
+    model: str | None,
+    checkpoint: str | None,
+    data_seed: int | None,
+    device: str = "cpu",
 ) -> Subject:
     """Return what the options name; a checkpoint's record fills in those that are None."""
+    _check_device(device)
     record = _record(checkpoint)
     dataset = _given(dataset, "--dataset", record.get("dataset"), checkpoint)
     model = _given(model, "--model", record.get("architecture"), checkpoint)
@@ -48,7 +79,16 @@ def load(
             f"--checkpoint: {model} needs trained weights: make some with `zorro train`, or use "
             f"--checkpoint paper"
         )
-    return Subject(network.eval(), data, dataset, f"{model} on {dataset}, {_source(checkpoint)}")
+    description = f"{model} on {dataset}, {_source(checkpoint)}"
+    return Subject(network.to(device).eval(), data.to(device), dataset, description)
+
+
+def _check_device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"--device: {device!r} cannot be used here ({reason})") from None
 
 
 def search_current_folder(model: str) -> None:

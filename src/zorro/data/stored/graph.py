@@ -12,7 +12,7 @@ from torch import Tensor
 from zorro.column_values import ColumnValues
 from zorro.data.stored.arrays import mapped, path_of
 from zorro.data.stored.layout import EDGE_TENSORS, MASKS, Record
-from zorro.errors import DatasetError
+from zorro.errors import DatasetError, InputError
 from zorro.features import DenseRows, Rows, SparseRows
 from zorro.grouping import Grouping
 
@@ -52,6 +52,11 @@ class StoredEdges:
         """Return the edges grouped by the node that they come from (0) or lead to (1)."""
         return self._groupings[row]
 
+    @property
+    def digest(self) -> str:
+        """One digest (SHA-256) of the graph's content."""
+        return self._source.digest
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _part, (self._source, "edge_index")
 
@@ -87,6 +92,11 @@ class StoredFeatures:
     def column_means(self) -> Tensor:
         """Return the mean (d,) of each column."""
         return self._means
+
+    @property
+    def digest(self) -> str:
+        """One digest (SHA-256) of the graph's content."""
+        return self._source.digest
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _part, (self._source, "x")
@@ -139,6 +149,12 @@ class StoredGraph:
     def num_features(self) -> int:
         """How many there are of each node."""
         return self.x.shape[1]
+
+    def to(self, device: str | torch.device) -> StoredGraph:
+        """Return the graph itself: it is read on the CPU, and nowhere else."""
+        if torch.device(device).type != "cpu":
+            raise InputError(f"device: a stored graph is read on the CPU, got {str(device)!r}")
+        return self
 
     def get(self, name: str) -> Tensor | None:
         """Return labels, a mask or an edge-level tensor by name, None where there is none."""

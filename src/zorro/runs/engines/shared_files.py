@@ -1,0 +1,90 @@
+"""Objects that other processes get without a copy of their tensors: these lie in mapped files."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_PREFIX = "zorro-shared-"
+_LEAST_BYTES = 1 << 16  # smaller tensors are sent along
+# Types that NumPy has too.
+_TYPES = (torch.float32, torch.float64, torch.float16, torch.int64, torch.int32, torch.bool)
+
+
+@contextmanager
+def shared_folder() -> Iterator[Path]:
+    """Yield a folder for such files; those that killed processes left behind are removed."""
+    _remove_left_behind()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pack(value: object, folder: Path) -> bytes:
+    """Pickle a value whose larger tensors go into files of `folder`."""
+    buffer = io.BytesIO()
+    _Packer(buffer, folder).dump(value)
+    return buffer.getvalue()
+
+
+class _Packer(pickle.Pickler):
+    def __init__(self, buffer: io.BytesIO, folder: Path) -> None:
+        super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
+        self._folder = folder
+        self._files: dict[tuple[object, ...], Path] = {}
+
+    def reducer_override(self, value: object) -> Any:
+        if not _is_worth_a_file(value):
+            return NotImplemented  # pickle's word for "as usual"
+        assert isinstance(value, Tensor)
+        place = (value.data_ptr(), value.dtype, value.shape, value.stride())
+        if place not in self._files:
+            self._files[place] = self._folder / f"{len(self._files)}.npy"
+            np.save(self._files[place], value.detach().numpy(), allow_pickle=False)
+        return mapped, (str(self._files[place]),)
+
+
+def mapped(path: str) -> Tensor:
+    """Return a tensor that lies in a file; what is written to it stays with the writer."""
+    return torch.from_numpy(np.load(path, mmap_mode="c", allow_pickle=False))
+
+
+def _is_worth_a_file(value: object) -> bool:
+    return (
+        type(value) is Tensor
+        and value.layout == torch.strided
+        and value.device.type == "cpu"
+        and value.dtype in _TYPES
+        and value.is_contiguous()
+        and not value.requires_grad
+        and value.numel() * value.element_size() >= _LEAST_BYTES
+    )
+
+
+def _remove_left_behind() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        owner = folder.name.removeprefix(_PREFIX).split("-")[0]
+        if owner.isdecimal() and not _is_alive(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    with suppress(PermissionError):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True

@@ -1,0 +1,94 @@
+"""Outcomes as rows of a table: one per query, lists where there are several values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from zorro.explanation import Explanation
+from zorro.runs.task import Outcome
+
+# The columns, and what they hold.
+COLUMNS: dict[str, str] = {
+    "node": "integer",
+    "status": "text",
+    "predicted_class": "integer",
+    "probability": "number",
+    "nodes": "integers",
+    "features": "integers",
+    "fidelity": "number",
+    "fidelity_lower": "number",
+    "fidelity_upper": "number",
+    "fidelity_samples": "integer",
+    "search_fidelity": "number",
+    "certified": "truth",
+    "bound": "number",
+    "attempts": "integer",
+    "certificate_samples": "integer",
+    "tau": "number",
+    "delta": "number",
+    "search": "text",
+    "noise": "text",
+    "seed": "integer",
+    "why_not": "integer",
+    "contrast": "text",
+    "probabilities": "numbers",
+    "candidates": "integer",
+    "context": "integer",
+    "hops": "integer",
+    "evaluator": "text",
+    "evaluations": "integer",
+    "version": "text",
+    "error": "text",
+    "seconds": "number",
+}
+TIMINGS = ("seconds",)  # all else is the same whoever computes it
+
+
+def flat_rows(outcomes: Iterable[Outcome]) -> Iterator[dict[str, Any]]:
+    """Yield a row per outcome; what a failed one does not have is None."""
+    for outcome in outcomes:
+        row = dict.fromkeys(COLUMNS)
+        row |= {
+            "node": outcome.query.node,
+            "status": outcome.status,
+            "certified": outcome.certified,
+            "error": outcome.error,
+            "seconds": outcome.seconds,
+        }
+        if outcome.explanation is not None:
+            row |= _flat(Explanation.from_json(outcome.explanation))
+        yield row
+
+
+def _flat(explanation: Explanation) -> dict[str, Any]:
+    p, graph, fidelity = explanation.parameters, explanation.graph, explanation.fidelity
+    certificate, versus = explanation.certificate, explanation.versus
+    return {
+        "predicted_class": explanation.predicted_class,
+        "probability": explanation.probability,
+        "nodes": list(explanation.nodes),
+        "features": list(explanation.features),
+        "fidelity": fidelity.value,
+        "fidelity_lower": fidelity.lower,
+        "fidelity_upper": fidelity.upper,
+        "fidelity_samples": fidelity.samples,
+        "search_fidelity": explanation.search_fidelity.value,
+        "bound": None if certificate is None else certificate.bound,
+        "attempts": None if certificate is None else certificate.attempts,
+        "certificate_samples": None if certificate is None else certificate.samples,
+        "tau": p.tau,
+        "delta": p.delta,
+        "search": p.search,
+        "noise": p.noise,
+        "seed": p.seed,
+        "why_not": None if versus is None else versus.other,
+        "contrast": None if versus is None else versus.contrast,
+        "probabilities": list(explanation.probabilities),
+        "candidates": graph.candidates,
+        "context": graph.context,
+        "hops": graph.hops,
+        "evaluator": explanation.evaluator,
+        "evaluations": explanation.evaluations,
+        "version": explanation.version,
+    }

@@ -1,0 +1,139 @@
+"""What a run was asked: by it a run is recognised when it is resumed."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import torch
+import torch_geometric
+from torch import Tensor, nn
+
+from zorro.edge_index import edges_of
+from zorro.errors import RunError
+from zorro.features import size_of
+from zorro.runs.task import GivenTask
+from zorro.version import __version__
+
+FORMAT = 1
+# What must be the same for a run to be resumed. Who made it, when and where may differ.
+_COMPARED = ("format", "data", "model", "parameters", "queries", "versions")
+_OPTIONS = ("hops", "halo", "check", "evaluator", "threshold")
+_MOST_SHOWN = 60  # characters of a value
+
+Manifest = dict[str, Any]
+
+
+def describe(
+    task: GivenTask, nodes: Sequence[int], *, asked: Mapping[str, Any] | None = None
+) -> Manifest:
+    """Return what a run is asked, with digests of data and model.
+
+    Args:
+        task: what is asked of every node.
+        nodes: which, in order.
+        asked: how the user put it, for people to read.
+    """
+    zorro = task.zorro()
+    nodes_there, features = size_of(task.x)
+    options = {name: task.options[name] for name in _OPTIONS if name in task.options}
+    kwargs = task.options.get("model_kwargs") or {}
+    queries = np.asarray(nodes, dtype=np.int64)
+    return {
+        "format": FORMAT,
+        "asked": dict(asked or {}),
+        "data": {
+            "nodes": nodes_there,
+            "features": features,
+            "edges": edges_of(task.edge_index, nodes_there).num_edges,
+            "sha256": digest(task.x, task.edge_index, *(kwargs[name] for name in sorted(kwargs))),
+        },
+        "model": {
+            "class": f"{type(task.model).__module__}.{type(task.model).__qualname__}",
+            "sha256": _model_digest(task.model),
+        },
+        "parameters": {
+            **dataclasses.asdict(zorro.parameters),
+            **options,
+            **{name: value for name, value in task.question.items() if value is not None},
+        },
+        "queries": {
+            "count": len(nodes),
+            "sha256": hashlib.sha256(queries.tobytes()).hexdigest(),
+        },
+        "versions": {
+            "zorro": __version__,
+            "torch": torch.__version__,
+            "torch_geometric": torch_geometric.__version__,
+            "numpy": np.__version__,
+        },
+        "made": {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+        },
+    }
+
+
+def refuse_other(kept: Manifest, wanted: Manifest, folder: object) -> None:
+    """Raise `RunError` unless a run that is kept was asked what is wanted now."""
+    lines = list(_differences(kept, wanted))
+    if lines:
+        raise RunError(
+            f"{folder} holds another run; it differs in "
+            + "; ".join(lines)
+            + ". Use another folder, or ask what that run was asked"
+        )
+
+
+def digest(*values: object) -> str:
+    """Return a SHA-256 of tensors and plain values: of their types, shapes and contents."""
+    total = hashlib.sha256()
+    for value in values:
+        _add(total, value)
+    return total.hexdigest()
+
+
+def _add(total: hashlib._Hash, value: object) -> None:
+    stored = getattr(value, "digest", None)
+    if isinstance(stored, str):  # a graph on the disk has had its digest taken
+        total.update(stored.encode())
+    elif isinstance(value, Tensor) and value.layout == torch.sparse_csr:
+        for part in (value.crow_indices(), value.col_indices(), value.values()):
+            _add(total, part)
+    elif isinstance(value, Tensor) and value.layout != torch.strided:
+        value = value.coalesce()
+        _add(total, value.indices())
+        _add(total, value.values())
+    elif isinstance(value, Tensor):
+        total.update(f"{value.dtype} {tuple(value.shape)}".encode())
+        raw = value.detach().cpu().contiguous().reshape(-1)
+        total.update(raw.view(torch.uint8).numpy().data)
+    else:
+        total.update(repr(value).encode())
+
+
+def _model_digest(model: nn.Module) -> str:
+    """Return a digest of weights, buffers and the printed structure."""
+    state = model.state_dict()
+    return digest(repr(model), *(part for name in sorted(state) for part in (name, state[name])))
+
+
+def _differences(kept: Manifest, wanted: Manifest, path: str = "") -> Iterator[str]:
+    for name in _COMPARED if not path else sorted({*kept, *wanted}):
+        one, other = kept.get(name), wanted.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other, f"{path}{name}.")
+        elif one != other:
+            yield f"{path}{name}: {_shown(one)} there, {_shown(other)} now"
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:12]}…"

@@ -1,0 +1,213 @@
+"""Explain many nodes, and read what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+from zorro.edge_index import Edges
+from zorro.errors import InputError, MissingExtraError
+from zorro.explanation import Explanation
+from zorro.features import Features, size_of
+from zorro.runs import folder as folders
+from zorro.runs.engines import Engine, EngineName, engine_of
+from zorro.runs.flat import flat_rows
+from zorro.runs.manifest import Manifest, describe
+from zorro.runs.store import Counts, Store
+from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
+
+if TYPE_CHECKING:
+    import pandas
+
+_QUESTION = ("why_not", "contrast")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A node that could not be explained, and why."""
+
+    node: int
+    error: str
+    trace: str | None
+
+
+class Run:
+    """What is kept of a run, read while it goes on or after it.
+
+    >>> run = open_run("runs/cora")                                # doctest: +SKIP
+    >>> [len(explanation.nodes) for explanation in run]            # doctest: +SKIP
+    [2, 3, 1]
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.manifest: Manifest = folders.read_manifest(self.path)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        """Yield the explanations, in the order in which nodes were asked for."""
+        for outcome in self.outcomes(failed=False):
+            assert outcome.explanation is not None
+            yield Explanation.from_json(outcome.explanation)
+
+    def __len__(self) -> int:
+        return self.counts().explained
+
+    def __repr__(self) -> str:
+        counts = self.counts()
+        return (
+            f"Run({str(self.path)!r}: {counts.explained} of {self.asked} nodes explained, "
+            f"{counts.certified} certified, {counts.failed} failed)"
+        )
+
+    @property
+    def asked(self) -> int:
+        """How many nodes were asked for."""
+        return int(self.manifest["queries"]["count"])
+
+    def counts(self) -> Counts:
+        """Return how many queries have ended, and how."""
+        if not (self.path / folders.OUTCOMES).exists():
+            return Counts(0, 0, 0)
+        with self._store() as store:
+            return store.counts()
+
+    def median_sizes(self) -> tuple[float, float]:
+        """Return the median numbers of nodes and of features that explanations hold."""
+        with self._store() as store:
+            return store.median_length("nodes"), store.median_length("features")
+
+    def explanation(self, node: int) -> Explanation:
+        """Return the explanation of a node."""
+        for outcome in self.outcomes(node=node):
+            if outcome.explanation is None:
+                raise InputError(f"node: {node} could not be explained: {outcome.error}")
+            return Explanation.from_json(outcome.explanation)
+        raise InputError(f"node: {node} has not been explained in {self.path}")
+
+    def failures(self) -> list[Failure]:
+        """Return the nodes that could not be explained."""
+        return [
+            Failure(outcome.query.node, outcome.error or "", outcome.trace)
+            for outcome in self.outcomes(failed=True)
+        ]
+
+    def outcomes(self, **which: Any) -> Iterator[Outcome]:
+        """Yield what the store holds, see `Store.outcomes`."""
+        if not (self.path / folders.OUTCOMES).exists():
+            return
+        with self._store() as store:
+            yield from store.outcomes(**which)
+
+    def frame(self) -> pandas.DataFrame:
+        """Return one row per query, with lists of nodes and features."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("a data frame", "runs") from None
+        return pandas.DataFrame(list(flat_rows(self.outcomes())))
+
+    def _store(self) -> Store:
+        return Store(self.path / folders.OUTCOMES)
+
+
+def open_run(path: str | Path) -> Run:
+    """Return a run that `explain_many` or `zorro explain --out` made."""
+    return Run(path)
+
+
+def explain_many(
+    model: nn.Module,
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
+    nodes: Iterable[int],
+    *,
+    out: str | Path,
+    engine: EngineName | Engine = "auto",
+    workers: int | None = None,
+    threads: int = 1,
+    address: str | None = None,
+    gpus_per_worker: float = 0.0,
+    retry_failed: bool = False,
+    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
+    **options: Any,
+) -> Run:
+    """Explain many nodes and keep the explanations in a folder.
+
+    Called again with the same arguments it computes only what is missing, whatever ended it. A
+    node that cannot be explained does not end it: see `Run.failures`.
+
+    Args:
+        model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), or its edges.
+        nodes: which to explain; each once.
+        out: the run's folder.
+        engine: `"in-process"`, `"processes"` (of this machine), `"ray"`, or `"auto"`: processes
+            for more than a few nodes. What is found does not depend on it.
+        workers: how many; one per core when None.
+        threads: of torch in each worker; on small graphs more are slower.
+        address: of a Ray cluster; one is started on this machine when None.
+        gpus_per_worker: that each worker on Ray is to have.
+        retry_failed: explain nodes again that could not be explained.
+        on_outcome: called with each outcome once it is kept.
+        options: of `Zorro` and of `Zorro.explain`.
+    """
+    question = {name: options.pop(name) for name in _QUESTION if name in options}
+    task = GivenTask(model, x, edge_index, options, question)
+    every = distinct(nodes, size_of(x)[0])
+    for outcome in record(
+        Path(out),
+        task,
+        every,
+        manifest=describe(task, every),
+        engine=engine_of(
+            engine,
+            queries=len(every),
+            workers=workers,
+            threads=threads,
+            address=address,
+            gpus_per_worker=gpus_per_worker,
+        ),
+        retry_failed=retry_failed,
+    ):
+        on_outcome(outcome)
+    return open_run(out)
+
+
+def distinct(nodes: Iterable[int], count: int) -> list[int]:
+    """Return each node once, in order, if all are ids below `count`."""
+    every = list(dict.fromkeys(nodes))
+    for node in every:
+        if not isinstance(node, int) or isinstance(node, bool) or not 0 <= node < count:
+            raise InputError(f"nodes: expected ids from 0 to {count - 1}, got {node!r}")
+    if not every:
+        raise InputError("nodes: expected at least one, got none")
+    return every
+
+
+def record(
+    path: Path,
+    task: Task,
+    nodes: Sequence[int],
+    *,
+    manifest: Manifest,
+    engine: Engine,
+    retry_failed: bool = False,
+) -> Outcomes:
+    """Explain what a run lacks, and yield each outcome once it is kept."""
+    with folders.locked(path):
+        folders.prepare(path, manifest)
+        with Store(path / folders.OUTCOMES, write=True) as store:
+            ended = bytearray(len(nodes))  # small whatever the run's size
+            for position in store.ended(failed_too=not retry_failed):
+                ended[position] = 1
+            missing = (
+                Query(position, node) for position, node in enumerate(nodes) if not ended[position]
+            )
+            for outcome in engine.map(task, missing):
+                store.add(outcome)
+                yield outcome

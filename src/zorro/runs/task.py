@@ -1,0 +1,114 @@
+"""What is asked of every query of a run, in a form that travels to workers."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from zorro.edge_index import Edges
+from zorro.explainer import Zorro
+from zorro.explanation import Explanation
+from zorro.features import Features
+from zorro.memory import default_budget
+
+
+@dataclass(frozen=True)
+class Query:
+    """A node to explain, and its place in the order in which nodes were asked for."""
+
+    position: int
+    node: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a query: an explanation as JSON, or an error's text."""
+
+    query: Query
+    status: str
+    certified: bool
+    explanation: str | None
+    error: str | None
+    trace: str | None
+    seconds: float
+
+
+Answer = Callable[[int], Explanation]
+Outcomes = Generator[Outcome, None, None]
+
+
+class Task(Protocol):
+    """What is asked; a worker opens it once and then answers queries."""
+
+    def open(self, *, workers: int = 1) -> Answer:
+        """Return what explains a node; `workers` do so on this machine and share its memory."""
+        ...
+
+
+@dataclass(frozen=True)
+class GivenTask:
+    """Explanations of one model's predictions, model and graph being at hand.
+
+    Args:
+        model: called as `model(x, edge_index, **model_kwargs)`.
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), or its edges.
+        options: further options of `Zorro`.
+        question: further options of `Zorro.explain`.
+    """
+
+    model: nn.Module
+    x: Tensor | Features
+    edge_index: Tensor | Edges
+    options: Mapping[str, Any] = field(default_factory=dict)
+    question: Mapping[str, Any] = field(default_factory=dict)
+
+    def open(self, *, workers: int = 1) -> Answer:
+        """Return what explains a node."""
+        return partial(self.zorro(workers=workers).explain, **self.question)
+
+    def zorro(self, *, workers: int = 1) -> Zorro:
+        """Return the explainer, with its share of the memory."""
+        options = dict(self.options)
+        if options.get("memory") is None:
+            options["memory"] = default_budget(self.x.device) // workers
+        return Zorro(self.model, self.x, self.edge_index, **options)
+
+
+def answered(answer: Answer, query: Query) -> Outcome:
+    """Explain a query; whatever it raises becomes its outcome."""
+    started = time.perf_counter()
+    try:
+        explanation = answer(query.node)
+    except Exception as error:
+        text = " ".join(str(error).split())
+        return failed(
+            query,
+            f"{type(error).__name__}: {text}",
+            trace=traceback.format_exc(),
+            seconds=time.perf_counter() - started,
+        )
+    certificate = explanation.certificate
+    return Outcome(
+        query=query,
+        status=explanation.status,
+        certified=certificate is not None and certificate.certified,
+        explanation=explanation.to_json(),
+        error=None,
+        trace=None,
+        seconds=time.perf_counter() - started,
+    )
+
+
+FAILED = "failed"
+
+
+def failed(query: Query, error: str, *, trace: str | None = None, seconds: float = 0.0) -> Outcome:
+    """Return the outcome of a query that could not be explained."""
+    return Outcome(query, FAILED, False, None, error, trace, seconds)

@@ -1,0 +1,72 @@
+"""Tasks for tests, importable by worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch_geometric.nn import GCN
+
+from zorro.explanation import Explanation
+from zorro.runs.task import GivenTask, Task
+
+NODES = 60
+
+
+def small_task(**options: object) -> GivenTask:
+    """A two-layer GCN on a ring of 60 nodes with chords; a node takes some 30 ms."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(NODES, 12, generator=generator)
+    ring = torch.arange(NODES)
+    edge_index = torch.stack(
+        [torch.cat([ring, (ring + 1) % NODES]), torch.cat([(ring + 1) % NODES, (ring + 7) % NODES])]
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = GCN(12, 16, 2, out_channels=3).eval()
+    return GivenTask(model, x, edge_index, {"samples": 20, "fresh_samples": 50, **options})
+
+
+@dataclass(frozen=True)
+class Misbehaving:
+    """Answers as another task does, but for some nodes does something else first.
+
+    Args:
+        task: the other.
+        on: node → what to do: "raise", "die" (each time), or "die once".
+        marks: a folder in which it is noted who has died.
+        pause: seconds before each answer.
+    """
+
+    task: Task
+    on: dict[int, str]
+    marks: Path
+    pause: float = 0.0
+
+    def open(self, *, workers: int = 1) -> Callable[[int], Explanation]:
+        answer = self.task.open(workers=workers)
+
+        def misbehave(node: int) -> Explanation:
+            time.sleep(self.pause)
+            what = self.on.get(node)
+            if what == "raise":
+                raise ValueError(f"node {node}\nis not to be explained")
+            if what == "die" or (what == "die once" and not (self.marks / str(node)).exists()):
+                (self.marks / str(node)).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return answer(node)
+
+        return misbehave
+
+
+@dataclass(frozen=True)
+class Unopenable:
+    """A task that cannot be opened."""
+
+    def open(self, *, workers: int = 1) -> Callable[[int], Explanation]:
+        raise OSError("the checkpoint is gone")

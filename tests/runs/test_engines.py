@@ -1,0 +1,198 @@
+"""All engines find the same; what one query or worker does wrong ends nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import count, islice
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+from run_tasks import Misbehaving, Unopenable, small_task
+
+from zorro.errors import InputError, RunError
+from zorro.runs.engines import InProcess, Processes, engine_of
+from zorro.runs.engines.engine import AHEAD, MOST_DEATHS, Backlog
+from zorro.runs.engines.shared_files import mapped, pack, shared_folder
+from zorro.runs.task import Query
+
+QUERIES = [Query(position, node) for position, node in enumerate((5, 3, 50, 17, 44, 20))]
+
+
+def timeless(outcomes):
+    """What was found, in the order asked, without how long it took."""
+    found = {}
+    for outcome in outcomes:
+        assert outcome.query.position not in found, "answered twice"
+        values = None if outcome.explanation is None else json.loads(outcome.explanation)
+        if values is not None:
+            del values["seconds"]
+        found[outcome.query.position] = (outcome.query.node, outcome.status, outcome.error, values)
+    return [found[position] for position in sorted(found)]
+
+
+def test_processes_find_what_one_process_finds(task):
+    alone = timeless(InProcess().map(task, QUERIES))
+    assert len(alone) == len(QUERIES)
+    assert timeless(Processes(2).map(task, QUERIES)) == alone
+    assert [zorro_node for zorro_node, *_ in alone] == [query.node for query in QUERIES]
+
+
+def test_workers_that_die_or_raise_cost_nobody_else(task, tmp_path):
+    queries = [Query(position, node) for position, node in enumerate(range(12))]
+    bad = Misbehaving(task, {2: "raise", 5: "die once", 7: "die"}, tmp_path)
+    outcomes = timeless(Processes(2).map(bad, queries))
+    assert [node for node, *_ in outcomes] == list(range(12))
+    errors = {node: error for node, _, error, _ in outcomes if error is not None}
+    assert errors == {
+        2: "ValueError: node 2 is not to be explained",
+        7: f"the worker died {MOST_DEATHS} times on this node: killed by SIGKILL",
+    }
+    fine = timeless(InProcess().map(task, [q for q in queries if q.node not in errors]))
+    assert [outcome for outcome in outcomes if outcome[0] not in errors] == fine
+
+
+def test_a_killed_worker_is_replaced(task, tmp_path):
+    slow = Misbehaving(task, {}, tmp_path, pause=0.05)
+    queries = [Query(position, node) for position, node in enumerate(range(30))]
+    outcomes = []
+    engine = Processes(2).map(slow, queries)
+    for outcome in engine:
+        outcomes.append(outcome)
+        if len(outcomes) in (3, 10):
+            victim = children_of(os.getpid())[0]
+            os.kill(victim, signal.SIGKILL)
+    assert [node for node, *_ in timeless(outcomes)] == list(range(30))
+
+
+def children_of(process):
+    children = psutil.Process(process).children(recursive=True)
+    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def test_a_task_that_cannot_be_opened_ends_the_run():
+    with pytest.raises(RunError, match="OSError: the checkpoint is gone"):
+        list(Processes(1).map(Unopenable(), QUERIES))
+
+
+def test_a_million_queries_do_not_sit_in_memory(task):
+    pulled = 0
+
+    def endless():
+        nonlocal pulled
+        for position in count():
+            pulled += 1
+            yield Query(position, position % 60)
+
+    outcomes = Processes(2).map(task, endless())
+    seen = list(islice(outcomes, 5))
+    assert len(seen) == 5
+    assert pulled <= 5 + 2 * AHEAD + 1
+    outcomes.close()
+    assert children_of(os.getpid()) == []
+
+
+def test_workers_end_with_their_driver(tmp_path):
+    code = (
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "from run_tasks import small_task\n"
+        "from zorro.runs.engines import Processes\n"
+        "from zorro.runs.task import Query\n"
+        "if __name__ == '__main__':\n"
+        "    queries = (Query(i, i % 60) for i in range(10**6))\n"
+        "    for _ in Processes(2).map(small_task(), queries): print('done', flush=True)\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    driver = subprocess.Popen(
+        [sys.executable, script, Path(__file__).parent], stdout=subprocess.PIPE, text=True
+    )
+    assert driver.stdout is not None
+    assert driver.stdout.readline() == "done\n"
+    workers = children_of(driver.pid)
+    assert workers
+    driver.kill()
+    driver.wait()
+    driver.stdout.close()
+    deadline = time.monotonic() + 20
+    while any(is_alive(worker) for worker in workers):
+        assert time.monotonic() < deadline, "workers outlived their driver"
+        time.sleep(0.05)
+    # What it shared is removed by the next one.
+    with shared_folder() as folder:
+        left = [p.name for p in folder.parent.glob(f"zorro-shared-{driver.pid}-*")]
+    assert left == []
+
+
+def is_alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_model_of_the_script_itself_needs_a_guard(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        f"import sys; sys.path.append({str(Path(__file__).parent)!r})\n"
+        "from run_tasks import small_task\n"
+        "from zorro.runs.engines import Processes\n"
+        "from zorro.runs.task import Query\n"
+        "list(Processes(1).map(small_task(), [Query(0, 0)]))\n"
+    )
+    out = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert out.returncode != 0
+    assert 'put what it does under `if __name__ == "__main__":`' in out.stderr
+
+
+def test_large_tensors_travel_as_files(tmp_path):
+    large, small = torch.randn(300, 100), torch.randn(3)
+    sparse = (torch.rand(400, 300) < 0.5).float().to_sparse_csr()
+    model = torch.nn.Linear(200, 200)
+    values = {"large": large, "again": large, "small": small, "sparse": sparse, "model": model}
+    packed = pack(values, tmp_path)
+    files = sorted(tmp_path.glob("*.npy"))
+    assert len(files) >= 3  # the large one once, the weight, parts of the sparse one
+    assert len(packed) < 20_000
+    import pickle
+
+    back = pickle.loads(packed)
+    assert torch.equal(back["large"], large)
+    assert torch.equal(back["again"], large)
+    assert torch.equal(back["small"], small)
+    assert torch.equal(back["sparse"].to_dense(), sparse.to_dense())
+    assert torch.equal(back["model"].weight, model.weight)
+    assert back["model"].weight.requires_grad
+    back["large"].zero_()  # a copy of the writer's own
+    assert torch.equal(mapped(str(files[0])), large)
+
+
+def test_what_a_dead_worker_held_comes_first():
+    backlog = Backlog(QUERIES)
+    held = [backlog.next(), backlog.next()]
+    assert backlog.after_death(held, "fire") is None
+    assert [backlog.next() for _ in range(3)] == QUERIES[:3]
+
+
+def test_which_engine_is_meant():
+    assert engine_of("auto", queries=2, workers=4).name == "in-process"
+    assert engine_of("auto", queries=200, workers=4).name == "processes"
+    assert engine_of("auto", queries=200, workers=1).name == "in-process"
+    assert engine_of("processes", queries=1).name == "processes"
+    with pytest.raises(InputError, match="engine: expected one of auto, in-process, "):
+        engine_of("spark", queries=1)
+    with pytest.raises(InputError, match="workers: expected a whole number of at least 1, got 0"):
+        engine_of("processes", queries=1, workers=0)
+    with pytest.raises(InputError, match="address: only the engine ray has one"):
+        engine_of("processes", queries=1, address="here:1")
+
+
+def test_the_small_task_is_worth_explaining():
+    sizes = [len(small_task().open()(node).features) for node in (5, 3, 50)]
+    assert max(sizes) > 0
