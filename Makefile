@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits graph-size bench quality optimality many clean
+.PHONY: demo test lint accuracy agreement same-hits graph-size stored-graph bench quality optimality many clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,10 @@ same-hits: $(STAMP)
 # The same query in graphs of 100 thousand to 10 million edges.
 graph-size: $(STAMP)
 	$(BIN)/python benchmarks/graph_size.py
+
+# Memory and time of graphs of 20 and 100 million edges on disk; 2 GB of disk, 5 GB of memory.
+stored-graph: $(STAMP)
+	$(BIN)/python benchmarks/stored_graph.py
 
 # How long explanations take; finished measurements are kept (`--fresh` forgets them).
 bench: $(STAMP)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
 from torch_geometric.data import Data
 
 from zorro.data import load
@@ -50,3 +52,27 @@ def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def real_graph(data_dir: Path) -> Callable[[str], Data]:
     """Load a public data set by name, once a session."""
     return functools.cache(load)
+
+
+class Touched(TorchDispatchMode):
+    """Notes the operations that are given, or give, a tensor with one of some large sizes."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.sizes = sizes
+        self.operations = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        # What gets only the type from a tensor has not read it.
+        given = () if func.overloadpacket.__name__.startswith("new_") else (args, kwargs)
+        tensors = [t for t in tree_iter((given, result)) if isinstance(t, torch.Tensor)]
+        if any(self.sizes & set(tensor.shape) for tensor in tensors):
+            self.operations.add(func.overloadpacket.__name__)
+        return result
+
+
+@pytest.fixture
+def touched() -> type[Touched]:
+    """A context that notes which operations see a large tensor."""
+    return Touched

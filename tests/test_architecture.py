@@ -14,7 +14,8 @@ ROOT = Path(zorro.__file__).parent
 ORDER = [
     {"errors", "memory", "version"},
     {"grouping"},
-    {"predictor", "extras", "edge_index", "feature_rows", "receptive_field"},
+    {"column_values"},
+    {"predictor", "extras", "edge_index", "features", "receptive_field"},
     {"data"},
     {"models"},
     {"computational_graph"},

@@ -17,7 +17,7 @@ from torch_geometric.utils import k_hop_subgraph
 
 from zorro import data, models
 from zorro.computational_graph import Extractor
-from zorro.edge_index import EdgesByReceiver
+from zorro.edge_index import EdgesByReceiver, TensorEdges
 from zorro.errors import InputError, ModelError
 from zorro.predictor import Predictor
 from zorro.receptive_field import hops_of
@@ -72,7 +72,7 @@ def a_graph(seed=0, nodes=200, features=4):
 def test_neighbourhoods_and_edges_equal_pygs(flow):
     torch.manual_seed(0)
     edge_index = torch.randint(0, 60, (2, 90))  # directed, with repeats and loops
-    edges = EdgesByReceiver(edge_index, 60, flow=flow)
+    edges = EdgesByReceiver(TensorEdges(edge_index, 60), flow=flow)
     for query in range(60):
         for hops in range(4):
             nodes, _, _, kept = k_hop_subgraph(query, hops, edge_index, num_nodes=60, flow=flow)

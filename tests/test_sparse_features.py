@@ -5,15 +5,13 @@ import dataclasses
 import pytest
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
 from torch_geometric.nn import APPNP, ChebConv, GATConv, GCNConv, GINConv, SAGEConv
 
 from zorro import Explanation, Zorro
 from zorro.computational_graph import Extractor
 from zorro.data import check_graph
 from zorro.errors import InputError, ModelError
-from zorro.feature_rows import FeatureRows
+from zorro.features import TensorFeatures
 from zorro.noise import NOISES, resolve
 from zorro.predictor import Predictor
 
@@ -79,10 +77,10 @@ in_every_layout = pytest.mark.parametrize("sparse", LAYOUTS.values(), ids=LAYOUT
 @in_every_layout
 def test_rows_are_the_dense_rows(sparse):
     x, _ = a_graph()
-    rows = FeatureRows(sparse(x))
+    features = TensorFeatures(sparse(x))
     for nodes in ([], [5], [119, 0, 5, 5, 17], list(range(120))):
         nodes = torch.tensor(nodes, dtype=torch.long)
-        assert torch.equal(rows.of(nodes), x[nodes])
+        assert torch.equal(features.rows(nodes), x[nodes])
 
 
 @in_every_layout
@@ -267,25 +265,9 @@ def test_sparse_features_must_be_asked_for():
         check_graph(csr(), EDGES)
 
 
-class Touched(TorchDispatchMode):
-    """Notes the operations that are given, or give, a tensor with one of some large sizes."""
-
-    def __init__(self, sizes):
-        super().__init__()
-        self.sizes = sizes
-        self.operations = set()
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        tensors = [t for t in tree_iter((args, kwargs, result)) if isinstance(t, torch.Tensor)]
-        if any(self.sizes & set(tensor.shape) for tensor in tensors):
-            self.operations.add(func.overloadpacket.__name__)
-        return result
-
-
 @pytest.mark.parametrize("evaluator", ["traced", "any-model"])
 @pytest.mark.parametrize("sparse", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
-def test_a_query_only_looks_up_parts_of_the_graph(sparse, evaluator):
+def test_a_query_only_looks_up_parts_of_the_graph(sparse, evaluator, touched):
     x, edge_index = a_graph()
     nodes, edges = 100_003, 200_017  # sizes that nothing else has
     far = torch.randint(120, nodes, (2, edges - edge_index.size(1)))
@@ -299,10 +281,10 @@ def test_a_query_only_looks_up_parts_of_the_graph(sparse, evaluator):
         fresh_samples=100,
         evaluator=evaluator,
     )
-    with Touched({nodes, nodes + 1, edges}) as touched:
+    with touched({nodes, nodes + 1, edges}) as seen:
         zorro.explain(60)
         zorro.fidelity(60, features=[1, 2], samples=50)
-    assert touched.operations <= {"index", "slice"}
+    assert seen.operations <= {"index", "slice"}
 
 
 class Weighted(Net):

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from zorro.edge_index import EdgesByReceiver, ascending, contains
+from zorro.edge_index import Edges, EdgesByReceiver, ascending, contains, edges_of
 from zorro.errors import InputError, ModelError
 from zorro.extras import Extras
-from zorro.feature_rows import FeatureRows
+from zorro.features import Features, features_of
 from zorro.predictor import Predictor
 from zorro.receptive_field import flow_of, hops_of
 
@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = get_args(Check)
 # Two runs of one model on one input agree to rounding, whatever the order of their sums.
 _TOLERANCE = 1e-4
 _MOST_WIDENINGS = 4
+_COMPARE = "check='whole' to compare with the whole graph, "
 _BACKWARDS = {
     "source_to_target": "target_to_source",
     "target_to_source": "source_to_target",
@@ -82,21 +83,21 @@ class Extractor:
 
     Args:
         predictor: the model.
-        x: (N, d), dense or sparse.
-        edge_index: (2, E).
+        x: (N, d), dense, sparse or stored.
+        edge_index: (2, E), in memory or stored.
         model_kwargs: further arguments of the model; node- and edge-level tensors follow.
         hops: how far candidates reach; inferred from the model's layers when None.
         halo: hops of context around them; with 0 the candidates keep the edges among them.
         check: `"whole"`, `"local"`, or `"none"`, which takes the cut as it is, prediction
             included, as the paper does with `halo=0`. `"auto"` is local for sparse features,
-            which many models cannot take whole.
+            which many models cannot take whole, and for stored graphs.
     """
 
     def __init__(
         self,
         predictor: Predictor,
-        x: Tensor,
-        edge_index: Tensor,
+        x: Tensor | Features,
+        edge_index: Tensor | Edges,
         *,
         model_kwargs: Mapping[str, Any] | None = None,
         hops: int | None = None,
@@ -104,35 +105,51 @@ class Extractor:
         check: Check = "auto",
     ) -> None:
         self.predictor = predictor
-        self.x = x
-        self.edge_index = edge_index
-        self.extras = Extras.sort(model_kwargs or {}, nodes=x.size(0), edges=edge_index.size(1))
+        self._features = features_of(x)
+        self._num_nodes = self._features.shape[0]
+        self._edges = edges_of(edge_index, self._num_nodes)
+        self._extras = Extras.sort(
+            model_kwargs or {}, nodes=self._num_nodes, edges=self._edges.num_edges
+        )
         self._hops_given = hops is not None
         self._hops = hops_of(predictor.model) if hops is None else hops
         self._halo = halo
-        if check == "auto":
-            check = "whole" if x.layout == torch.strided else "local"
-        self._check = check
-        self._features = FeatureRows(x)
+        self._check = self._settled_check(check)
         flow = flow_of(predictor.model)
-        self._edges = EdgesByReceiver(edge_index, x.size(0), flow=flow)
-        if check == "local":
-            self._edges_backwards = EdgesByReceiver(edge_index, x.size(0), flow=_BACKWARDS[flow])
+        self._by_receiver = EdgesByReceiver(self._edges, flow=flow)
+        if self._check == "local":
+            self._by_sender = EdgesByReceiver(self._edges, flow=_BACKWARDS[flow])
         self._whole_scores: Tensor | None = None
+
+    def _settled_check(self, check: Check) -> Check:
+        if check == "auto":
+            x = self._features.in_memory
+            return "local" if x is None or x.layout != torch.strided else "whole"
+        if check == "whole" and not self._is_in_memory:
+            raise InputError(
+                "check: expected 'auto', 'local' or 'none' for a stored graph, got 'whole', which "
+                "would run the model on all of it"
+            )
+        return check
+
+    @property
+    def _is_in_memory(self) -> bool:
+        return self._features.in_memory is not None and self._edges.in_memory is not None
 
     @property
     def whole_scores(self) -> Tensor:
         """The model's output (N, C) on the whole graph, computed once."""
         if self._whole_scores is None:
-            self._whole_scores = self.predictor.scores(
-                self.x, self.edge_index, self.extras.copies(1)
-            )
+            x, edge_index = self._features.in_memory, self._edges.in_memory
+            assert x is not None
+            assert edge_index is not None
+            self._whole_scores = self.predictor.scores(x, edge_index, self._extras.copies(1))
         return self._whole_scores
 
     def extract(self, query: int) -> ComputationalGraph:
         """Return the computational graph of `query`."""
-        if not 0 <= query < self.x.size(0):
-            raise InputError(f"node: expected an id from 0 to {self.x.size(0) - 1}, got {query}")
+        if not 0 <= query < self._num_nodes:
+            raise InputError(f"node: expected an id from 0 to {self._num_nodes - 1}, got {query}")
         if self._check == "none":
             graph = self._cut(query, hops=self._hops, halo=self._halo)
             self._refuse_unusable(graph)
@@ -163,8 +180,8 @@ class Extractor:
             raise ModelError(
                 f"the model's output at node {query} depends on more than the "
                 f"{hops + halo} hops around it; pass hops= if its layers pass messages further, "
-                "check='whole' to compare with the whole graph, or check='none' to explain the "
-                "output on the cut"
+                f"{_COMPARE if self._is_in_memory else ''}or check='none' to explain the output "
+                "on the cut"
             )
         graph = self._whole(query, hops)
         self._refuse_unusable(graph)
@@ -183,17 +200,17 @@ class Extractor:
         """Cut out candidates and context, with all edges but those into the outermost nodes."""
         candidates = self._candidates(query, hops)
         if halo == 0:
-            nodes, edges = candidates, self._edges.induced(candidates)
+            nodes, edges = candidates, self._by_receiver.induced(candidates)
         else:
-            inner = self._edges.neighbourhood(candidates, halo - 1)
-            edges = self._edges.incoming(inner)
-            nodes = self._edges.with_senders(inner, edges)
+            inner = self._by_receiver.neighbourhood(candidates, halo - 1)
+            edges = self._by_receiver.incoming(inner)
+            nodes = self._by_receiver.with_senders(inner, edges)
         return self._graph(query, candidates, nodes, edges, hops=hops, halo=halo)
 
     def _whole(self, query: int, hops: int) -> ComputationalGraph:
         """Keep every node and edge."""
-        nodes = torch.arange(self.x.size(0), device=self.x.device)
-        edges = torch.arange(self.edge_index.size(1), device=self.x.device)
+        nodes = torch.arange(self._num_nodes, device=self._features.device)
+        edges = torch.arange(self._edges.num_edges, device=self._features.device)
         candidates = self._candidates(query, hops)
         graph = self._graph(query, candidates, nodes, edges, hops=hops, halo=self._halo)
         return replace(graph, whole=True)
@@ -204,21 +221,26 @@ class Extractor:
         Outermost nodes receive messages and all nodes send to the outside; of the edges in each
         direction there are at most about as many as the cut has.
         """
-        inner = self._edges.neighbourhood(graph.candidates, max(graph.halo, 1) - 1)
-        edges = self._edges.incoming(inner)
-        nodes = self._edges.with_senders(inner, edges)
+        inner = self._by_receiver.neighbourhood(graph.candidates, max(graph.halo, 1) - 1)
+        edges = self._by_receiver.incoming(inner)
+        nodes = self._by_receiver.with_senders(inner, edges)
         outermost = nodes[~contains(inner, nodes)]
-        into = self._edges.incoming(outermost, most=_each(edges, outermost))
-        out_of = self._edges_backwards.incoming(nodes, most=_each(edges, nodes))
+        into = self._by_receiver.incoming(outermost, most=_each(edges, outermost))
+        out_of = self._by_sender.incoming(nodes, most=_each(edges, nodes))
         edges = ascending(torch.cat([edges, into, out_of]))
-        nodes = ascending(torch.cat([nodes, self.edge_index[:, edges].flatten()]))
+        nodes = ascending(torch.cat([nodes, self._ends(edges).flatten()]))
         wider = self._graph(
             graph.query, graph.candidates, nodes, edges, hops=graph.hops, halo=graph.halo
         )
         return wider.scores
 
+    def _ends(self, edges: Tensor) -> Tensor:
+        """Return the nodes (2, e) between which edges (e,) lead."""
+        return torch.stack([self._edges.nodes(row, edges) for row in (0, 1)])
+
     def _candidates(self, query: int, hops: int) -> Tensor:
-        return self._edges.neighbourhood(torch.tensor([query], device=self.x.device), hops)
+        seed = torch.tensor([query], device=self._features.device)
+        return self._by_receiver.neighbourhood(seed, hops)
 
     def _graph(
         self,
@@ -238,10 +260,10 @@ class Extractor:
         row[torch.searchsorted(everything, nodes)] = torch.arange(
             nodes.numel(), device=nodes.device
         )
-        edge_index = row[torch.searchsorted(everything, self.edge_index[:, edges])]
-        extras = self.extras.subgraph(nodes, edges)
+        edge_index = row[torch.searchsorted(everything, self._ends(edges))]
+        extras = self._extras.subgraph(nodes, edges)
         target = int(torch.searchsorted(candidates, query))
-        x = self._features.of(nodes)
+        x = self._features.rows(nodes)
         scores = self.predictor.scores(x, edge_index, extras.copies(1))[target]
         return ComputationalGraph(
             query=query,

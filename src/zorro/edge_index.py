@@ -2,30 +2,85 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import torch
 from torch import Tensor
 
 from zorro.grouping import Grouping
 
 
+@runtime_checkable
+class Edges(Protocol):
+    """The edges 0 … E−1 of a graph, read in parts, wherever they lie.
+
+    As in PyG's edge index, row 0 holds the node that an edge comes from, row 1 the one it leads to.
+    """
+
+    @property
+    def num_nodes(self) -> int:
+        """N."""
+        ...
+
+    @property
+    def num_edges(self) -> int:
+        """E."""
+        ...
+
+    @property
+    def in_memory(self) -> Tensor | None:
+        """The whole edge index (2, E), None where it is not to be loaded."""
+        ...
+
+    def nodes(self, row: int, edges: Tensor) -> Tensor:
+        """Return the nodes that `edges` (e,) have in a row of the edge index, (e,)."""
+        ...
+
+    def grouped_by(self, row: int) -> Grouping:
+        """Return the edges grouped by their node in a row of the edge index."""
+        ...
+
+
+class TensorEdges:
+    """Edges given as an edge index (2, E).
+
+    Grouping them passes over all edges once.
+    """
+
+    def __init__(self, edge_index: Tensor, num_nodes: int) -> None:
+        self.in_memory: Tensor | None = edge_index
+        self.num_nodes = num_nodes
+        self.num_edges = edge_index.size(1)
+        self._row = (edge_index[0], edge_index[1])
+
+    def nodes(self, row: int, edges: Tensor) -> Tensor:
+        """Return the nodes that `edges` have in a row of the edge index."""
+        return self._row[row][edges]
+
+    def grouped_by(self, row: int) -> Grouping:
+        """Return the edges grouped by their node in a row of the edge index."""
+        return Grouping.by_key(self._row[row], self.num_nodes)
+
+
+def edges_of(edge_index: Tensor | Edges, num_nodes: int) -> Edges:
+    """Return the edges that an edge index, or what stands for it, holds."""
+    return TensorEdges(edge_index, num_nodes) if isinstance(edge_index, Tensor) else edge_index
+
+
 class EdgesByReceiver:
     """Edges grouped by the node that receives their message.
 
-    Building it passes over all edges once; after that every method costs what it returns,
-    whatever the size of the graph.
+    Once it is built every method costs what it returns, whatever the size of the graph.
 
     Args:
-        edge_index: (2, E).
-        num_nodes: N.
+        edges: of the graph.
         flow: PyG's message direction; `"source_to_target"` sends from row 0 to row 1.
     """
 
-    def __init__(
-        self, edge_index: Tensor, num_nodes: int, *, flow: str = "source_to_target"
-    ) -> None:
-        sender, receiver = (0, 1) if flow == "source_to_target" else (1, 0)
-        self._senders = edge_index[sender]
-        self._by_receiver = Grouping(edge_index[receiver], num_nodes)
+    def __init__(self, edges: Edges, *, flow: str = "source_to_target") -> None:
+        self._sender, receiver = (0, 1) if flow == "source_to_target" else (1, 0)
+        self._edges = edges
+        self._by_receiver = edges.grouped_by(receiver)
 
     def incoming(self, nodes: Tensor, *, most: int | None = None) -> Tensor:
         """Ids of the edges whose receiver is in `nodes`, `most` of each node at most."""
@@ -36,7 +91,7 @@ class EdgesByReceiver:
         reached = ascending(seeds)
         frontier = reached
         for _ in range(hops):
-            senders = ascending(self._senders[self.incoming(frontier)])
+            senders = ascending(self._senders(self.incoming(frontier)))
             frontier = senders[~contains(reached, senders)]
             if frontier.numel() == 0:
                 break
@@ -45,12 +100,15 @@ class EdgesByReceiver:
 
     def with_senders(self, nodes: Tensor, edges: Tensor) -> Tensor:
         """Ascending ids of `nodes` and of those that send along `edges`."""
-        return ascending(torch.cat([nodes, self._senders[edges]]))
+        return ascending(torch.cat([nodes, self._senders(edges)]))
 
     def induced(self, nodes: Tensor) -> Tensor:
         """Ascending ids of the edges between `nodes` (ascending)."""
         edges = self.incoming(nodes)
-        return edges[contains(nodes, self._senders[edges])].sort().values
+        return edges[contains(nodes, self._senders(edges))].sort().values
+
+    def _senders(self, edges: Tensor) -> Tensor:
+        return self._edges.nodes(self._sender, edges)
 
 
 def ascending(ids: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ class CheckpointError(ZorroError, ValueError):
 
 
 class DatasetError(ZorroError, RuntimeError):
-    """A data set could not be found, downloaded or read."""
+    """A data set could not be found, downloaded, read or written."""
 
 
 class MissingExtraError(ZorroError, ImportError):

@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from zorro.computational_graph import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph, check_seed
+from zorro.edge_index import Edges
 from zorro.errors import InputError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
+from zorro.features import Features, features_of
 from zorro.fidelity import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
 from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
 from zorro.memory import default_budget
@@ -42,8 +44,8 @@ class Zorro:
 
     Args:
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
-        x: (N, d) features; dense, sparse COO or sparse CSR.
-        edge_index: (2, E).
+        x: (N, d) features; dense, sparse COO or sparse CSR, or those of a stored graph.
+        edge_index: (2, E), or the edges of a stored graph.
         tau: the fidelity that the explanation is to have.
         search: `"guided"` ranks by first-order gains, tests the best exactly, prunes, and
             certifies; `"paper"` is the greedy search of algorithm 1, which ends when the fidelity
@@ -69,7 +71,8 @@ class Zorro:
             is widened until it does. `"whole"` runs the model on the whole graph, once for all
             queries. `"local"` never does: it tests for each query that nothing beyond the
             extracted graph moves the output. `"none"` takes the cut as it is. `"auto"` is local
-            for sparse features, which many models cannot take whole, and whole for dense ones.
+            for sparse features, which many models cannot take whole, and for stored graphs, on
+            which `"whole"` is refused; for dense features it is whole.
         evaluator: `"auto"` traces the model where it can, which is much faster, and runs it where
             it cannot; `"any-model"` always runs it; `"traced"` raises where it cannot trace.
         memory: bytes that an evaluation may take; a quarter of what is free when None.
@@ -81,8 +84,8 @@ class Zorro:
     def __init__(
         self,
         model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
+        x: Tensor | Features,
+        edge_index: Tensor | Edges,
         *,
         tau: float = 0.85,
         search: Search = "guided",
@@ -128,19 +131,18 @@ class Zorro:
         _at_least("samples", samples, 1)
         _at_least("fresh_samples", fresh_samples, 1)
         _at_least("halo", halo, 0)
-        memory = default_budget(x.device) if memory is None else memory
+        features = features_of(x)
+        memory = default_budget(features.device) if memory is None else memory
         _at_least("memory", memory, 1)
         if k is not None:
             _at_least("k", k, 1)
         if hops is not None:
             _at_least("hops", hops, 0)
-        if x.is_sparse:
-            x = x.coalesce()  # once for all who read it
-        self._noise = resolve(noise, x)
+        self._noise = resolve(noise, features)
         self._predictor = Predictor(model, threshold=threshold)
         self._extractor = Extractor(
             self._predictor,
-            x,
+            features,
             edge_index,
             model_kwargs=model_kwargs,
             hops=hops,
@@ -149,7 +151,7 @@ class Zorro:
         )
         self._memory = memory
         self._choice = EvaluatorChoice(self._predictor, wanted=evaluator, memory=memory)
-        self._size = (x.size(0), x.size(1))
+        self._size = features.shape
         self.parameters = Parameters(
             search=search,
             tau=tau,
@@ -390,8 +392,8 @@ class Zorro:
 
 def rdt_fidelity(
     model: nn.Module,
-    x: Tensor,
-    edge_index: Tensor,
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
     node: int,
     *,
     nodes: Iterable[int] | None = None,

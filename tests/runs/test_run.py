@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 
 import duckdb
 import pandas
@@ -11,8 +12,10 @@ import polars
 import pytest
 import torch
 from run_tasks import Misbehaving, small_task
+from torch_geometric.data import Data
 
 from zorro import Explanation, explain_many, open_run
+from zorro.data import open_stored, store
 from zorro.errors import InputError, RunError
 from zorro.runs import export
 from zorro.runs.engines import InProcess
@@ -66,6 +69,29 @@ def test_explain_many_keeps_what_explain_finds(tmp_path, task):
     assert seen == NODES
     assert "why_not: expected another class" in run.failures()[0].error
     assert run.manifest["parameters"]["why_not"] == 1
+
+
+def test_processes_open_a_stored_graph_themselves(tmp_path, task):
+    order = task.edge_index[1].argsort(stable=True)
+    edge_index = task.edge_index[:, order]
+    store(Data(x=task.x, edge_index=edge_index), tmp_path / "graph")
+    graph = open_stored(tmp_path / "graph")
+    quick = {"samples": 20, "fresh_samples": 50, "check": "local"}
+    runs = [
+        explain_many(task.model, *parts, NODES, out=tmp_path / name, engine=engine, **quick)
+        for name, engine, parts in [
+            ("stored", "processes", (graph.x, graph.edge_index)),
+            ("in memory", "in-process", (task.x, edge_index)),
+        ]
+    ]
+    ours, theirs = ([replace(each, seconds=0) for each in run] for run in runs)
+    assert len(ours) == 3
+    assert ours == theirs
+    data = runs[0].manifest["data"]
+    assert (data["nodes"], data["edges"]) == (graph.num_nodes, graph.num_edges)
+    explain_many(
+        task.model, graph.x, graph.edge_index, NODES, out=tmp_path / "stored", **quick
+    )  # the same run
 
 
 def test_only_what_is_missing_is_computed(tmp_path, task):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from zorro.cli import notes, runs
+from zorro.cli.convert import convert
 from zorro.cli.datasets import datasets
 from zorro.cli.explain import explain
 from zorro.cli.fidelity import fidelity
@@ -39,6 +40,7 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
         "zorro fidelity --checkpoint gcn3.safetensors --node 616 \\",
         "    --keep-nodes 615,616 --keep-features 0,1",
     ],
+    convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
     datasets: ["zorro datasets"],
 }
 _RUN_EXAMPLES: dict[str, tuple[Callable[..., None], list[str]]] = {

@@ -33,3 +33,4 @@ def datasets() -> None:
     for name, line in MODELS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
     typer.echo("Your own: --dataset FILE.npz with x and edge_index, --model MODULE:CLASS.")
+    typer.echo("Graphs too large for the memory: --dataset FOLDER that zorro.data.store wrote.")

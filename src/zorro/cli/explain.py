@@ -157,6 +157,7 @@ def explain(
         "max_seconds": max_seconds,
         "max_elements": max_elements,
     }
+    y = asked.data.y
     question: dict[str, Any] = {"why_not": why_not, "contrast": contrast}
     chosen = engine_of(
         engine,
@@ -174,7 +175,7 @@ def explain(
         sent=subject.NamedTask(named, choices, question) if chosen.name == "ray" else None,
         out=out,
         asked={"command": sys.argv[1:], "subject": asked.description, "nodes": nodes},
-        truth=None if asked.data.y is None else asked.data.y.tolist(),
+        truth=None if y is None else {node: int(y[node]) for node in queries},
         retry_failed=retry_failed,
         json_progress=json_progress,
     )

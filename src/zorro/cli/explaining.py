@@ -47,7 +47,7 @@ def explain(
     sent: Task | None,
     out: str | None,
     asked: Mapping[str, Any],
-    truth: Sequence[int] | None,
+    truth: Mapping[int, int] | None,
     retry_failed: bool,
     json_progress: bool,
 ) -> None:

@@ -18,8 +18,9 @@ Model = Annotated[
 Dataset = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME|FILE.npz",
-        help="A name that `zorro datasets` lists, or a file with arrays x and edge_index.",
+        metavar="NAME|FILE.npz|FOLDER",
+        help="A name that `zorro datasets` lists, a file with arrays x and edge_index, or a folder "
+        "that `zorro convert` wrote.",
         show_default="what --checkpoint's record says",
     ),
 ]

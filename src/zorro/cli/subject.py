@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from zorro import data as datasets
 from zorro import models
+from zorro.data import StoredGraph
 from zorro.errors import CheckpointError, InputError
 from zorro.models import checkpoint as checkpoints
 from zorro.runs.task import Answer, GivenTask
@@ -26,7 +27,7 @@ class Subject:
     """A trained model and the graph it is asked about."""
 
     model: nn.Module
-    data: Data
+    data: Data | StoredGraph
     dataset: str
     description: str
 
@@ -117,7 +118,7 @@ def _given(value: str | None, option: str, recorded: Any, checkpoint: str | None
     raise InputError(f"{option}: missing, and no record beside {checkpoint} tells it: add {option}")
 
 
-def _classes(data: Data, record: dict[str, Any]) -> int:
+def _classes(data: Data | StoredGraph, record: dict[str, Any]) -> int:
     if "out_channels" in record:
         return int(record["out_channels"])
     if data.y is None:

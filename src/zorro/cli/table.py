@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ _MOST_MEMBERS = 20
 
 def show(
     explanations: Sequence[Explanation],
-    truth: Sequence[int] | None,
+    truth: Mapping[int, int] | None,
     *,
     description: str,
     console: Console,
@@ -56,7 +56,7 @@ def _heading(description: str, first: Explanation) -> str:
     )
 
 
-def _overview(explanations: Sequence[Explanation], truth: Sequence[int] | None) -> Table:
+def _overview(explanations: Sequence[Explanation], truth: Mapping[int, int] | None) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     confidence = explanations[0].fidelity.confidence
     for header in ("node", "predicted", "truth", "nodes × features"):
@@ -83,7 +83,7 @@ def _contrast(explanation: Explanation) -> str:
     return f"{explanation.predicted_class}, {how} {explanation.versus.other}"
 
 
-def _truth(explanation: Explanation, truth: Sequence[int] | None) -> Text:
+def _truth(explanation: Explanation, truth: Mapping[int, int] | None) -> Text:
     if truth is None:
         return Text("unknown", style="dim")
     label = truth[explanation.node]
@@ -112,7 +112,7 @@ def _listed(members: Sequence[int]) -> str:
     return f"{text} and {left} more" if left > 0 else text
 
 
-def _summary(explanations: Sequence[Explanation], truth: Sequence[int] | None) -> str:
+def _summary(explanations: Sequence[Explanation], truth: Mapping[int, int] | None) -> str:
     count = len(explanations)
     lines = []
     if truth is not None:

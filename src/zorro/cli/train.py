@@ -113,10 +113,11 @@ def _record_file(out: Path) -> Path:
 
 def _settings(dataset: str, *, seed: int, **given: Any) -> TrainingSettings:
     """Return the paper's settings for the data set, with those replaced that were given."""
+    from zorro.data.catalogue import is_name
     from zorro.models import TrainingSettings, paper_settings
 
-    is_file = dataset.endswith(".npz")
-    usual = TrainingSettings(seed=seed) if is_file else paper_settings(dataset, seed=seed)
+    named = is_name(dataset)
+    usual = paper_settings(dataset, seed=seed) if named else TrainingSettings(seed=seed)
     return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
 

@@ -3,6 +3,17 @@
 from zorro.data import ba_community
 from zorro.data.catalogue import DATASETS, load
 from zorro.data.nodes import paper_nodes, parse_nodes
+from zorro.data.stored import StoredGraph, open_stored, store
 from zorro.data.validation import check_graph
 
-__all__ = ["DATASETS", "ba_community", "check_graph", "load", "paper_nodes", "parse_nodes"]
+__all__ = [
+    "DATASETS",
+    "StoredGraph",
+    "ba_community",
+    "check_graph",
+    "load",
+    "open_stored",
+    "paper_nodes",
+    "parse_nodes",
+    "store",
+]

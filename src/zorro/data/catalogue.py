@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from torch_geometric.data import Data
 
 from zorro.data import ba_community, npz, public
 from zorro.data.paper import paper_file
+from zorro.data.stored import open_stored
 from zorro.data.validation import check_graph, check_seed
 from zorro.errors import InputError
 
@@ -29,9 +31,11 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
     """Return the graph that `dataset` names.
 
     `dataset` is one of `DATASETS` (capitals and separators do not matter), the path of an `.npz`
-    with arrays `edge_index` and `x` and perhaps `y`, `train_mask`, `val_mask`, `test_mask`, or a
-    PyG `Data`, which is checked and returned as it is. `seed` draws what is random about a data
-    set: the split of amazon-computers and all of ba-community.
+    with arrays `edge_index` and `x` and perhaps `y`, `train_mask`, `val_mask`, `test_mask`, the
+    folder of a stored graph, or a PyG `Data`, which is checked and returned as it is. A stored
+    graph is opened and not loaded: what comes is a `StoredGraph`, which can stand for a `Data`
+    where predictions are explained. `seed` draws what is random about a data set: the split of
+    amazon-computers and all of ba-community.
 
     >>> load("BA Community", seed=1).num_features
     10
@@ -42,12 +46,27 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
         return dataset
     if not isinstance(dataset, str | Path):
         raise InputError(
-            f"dataset must be a name, the path of an .npz or a torch_geometric.data.Data, "
-            f"got {type(dataset).__name__}"
+            f"dataset must be a name, the path of an .npz or of a stored graph, or a "
+            f"torch_geometric.data.Data, got {type(dataset).__name__}"
         )
-    if isinstance(dataset, Path) or dataset.endswith(".npz"):
-        return npz.read(Path(dataset))
-    return _LOADERS[canonical_name(dataset)](seed)
+    if is_name(dataset):
+        return _LOADERS[canonical_name(str(dataset))](seed)
+    if Path(dataset).is_dir():
+        return open_stored(dataset)
+    return npz.read(Path(dataset))
+
+
+def is_name(dataset: str | Path) -> bool:
+    """Whether `dataset` is to be read as a data set's name, and not as a path.
+
+    A path is what ends in `.npz`, has a separator, or names a folder and no data set.
+
+    >>> is_name("cora"), is_name("./cora"), is_name("cora.npz")
+    (True, False, False)
+    """
+    if isinstance(dataset, Path) or dataset.endswith(".npz") or os.sep in dataset:
+        return False
+    return _plain(dataset) in map(_plain, DATASETS) or not Path(dataset).is_dir()
 
 
 def canonical_name(name: str) -> str:
@@ -62,7 +81,8 @@ def canonical_name(name: str) -> str:
     close = difflib.get_close_matches(_plain(name), known, n=1)
     hint = f" (did you mean {known[close[0]]!r}?)" if close else ""
     raise InputError(
-        f"dataset must be one of {', '.join(DATASETS)} or the path of an .npz, got {name!r}{hint}"
+        f"dataset must be one of {', '.join(DATASETS)} or the path of an .npz or of a stored "
+        f"graph, got {name!r}{hint}"
     )
 
 

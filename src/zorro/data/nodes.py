@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from zorro.data import ba_community
 from zorro.data.catalogue import canonical_name
 from zorro.data.paper import paper_file
+from zorro.data.stored import StoredGraph
 from zorro.data.validation import check_mask, check_seed
 from zorro.errors import DatasetError, InputError
 
@@ -35,7 +37,9 @@ def paper_nodes(dataset: str) -> list[int]:
         raise DatasetError(f"{path} must hold one node number a line: {error}") from error
 
 
-def parse_nodes(spec: str, data: Data, *, dataset: str | None = None, seed: int = 0) -> list[int]:
+def parse_nodes(
+    spec: str, data: Data | StoredGraph, *, dataset: str | None = None, seed: int = 0
+) -> list[int]:
     """Return the nodes of `data` that `spec` names.
 
     `spec` is node numbers ("12,57"), "random:20" (drawn with `seed` from the test nodes, or from
@@ -50,7 +54,8 @@ def parse_nodes(spec: str, data: Data, *, dataset: str | None = None, seed: int 
     if word == "all":
         return list(range(data.num_nodes))
     if word == "test":
-        return _test_nodes(data)
+        nodes: list[int] = _test_nodes(data).tolist()
+        return nodes
     if word == "paper":
         if dataset is None:
             raise InputError(
@@ -71,27 +76,27 @@ def _numbers(spec: str) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def _in_range(nodes: list[int], data: Data) -> list[int]:
+def _in_range(nodes: list[int], data: Data | StoredGraph) -> list[int]:
     for node in nodes:
         if not 0 <= node < data.num_nodes:
             raise InputError(f"nodes must lie between 0 and {data.num_nodes - 1}, got {node}")
     return nodes
 
 
-def _test_nodes(data: Data) -> list[int]:
+def _test_nodes(data: Data | StoredGraph) -> NDArray[np.int64]:
     mask = data.get("test_mask")
     if mask is None:
         raise InputError('nodes "test" needs a test_mask, which the data set lacks: use "all"')
     check_mask("test_mask", mask, nodes=data.num_nodes)
-    return [int(node) for node in mask.nonzero().flatten()]
+    return np.flatnonzero(mask.cpu().numpy())
 
 
-def _random_nodes(spec: str, amount: str, data: Data, *, seed: int) -> list[int]:
+def _random_nodes(spec: str, amount: str, data: Data | StoredGraph, *, seed: int) -> list[int]:
     if not amount.strip().isdecimal() or int(amount) == 0:
         raise InputError(f"nodes must be {_FORMS}, got {spec!r}: give a count of at least 1")
     count = int(amount)
     has_test = data.get("test_mask") is not None
-    pool = _test_nodes(data) if has_test else list(range(data.num_nodes))
+    pool = _test_nodes(data) if has_test else np.arange(data.num_nodes)
     if count > len(pool):
         kind = "test nodes" if has_test else "nodes"
         raise InputError(f"{spec!r} asks for {count} nodes, but there are only {len(pool)} {kind}")

@@ -7,14 +7,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zorro.edge_index import Edges
 from zorro.errors import InputError
+from zorro.features import Features
 
 _FEATURES = "x must be a {} floating tensor of shape (nodes, features), both at least 1"
 _SPARSE = (torch.sparse_coo, torch.sparse_csr)
+_ROWS_AT_ONCE = 1 << 16  # so that the check takes little memory itself
 _EDGES = "edge_index must be a dense int64 tensor of shape (2, edges)"
 
 
-def check_graph(x: Tensor, edge_index: Tensor, *, sparse: bool = False) -> None:
+def check_graph(x: Tensor | Features, edge_index: Tensor | Edges, *, sparse: bool = False) -> None:
     """Raise `InputError` unless the features and edges describe one usable graph.
 
     `x` is a dense, floating, finite (N, d) tensor with N, d ≥ 1; `edge_index` is a dense (2, E)
@@ -23,8 +26,12 @@ def check_graph(x: Tensor, edge_index: Tensor, *, sparse: bool = False) -> None:
     Args:
         x: (N, d).
         edge_index: (2, E).
-        sparse: whether `x` may also be a sparse COO or CSR tensor.
+        sparse: whether `x` may also be a sparse COO or CSR tensor, or the graph a stored one,
+            whose content was checked when it was written.
     """
+    if sparse and isinstance(x, Features) and isinstance(edge_index, Edges):
+        _check_one_graph(x, edge_index)
+        return
     features = _FEATURES.format("dense, sparse COO or sparse CSR" if sparse else "dense")
     if not (sparse and isinstance(x, Tensor) and x.layout in _SPARSE):
         x = _dense(x, features)
@@ -63,14 +70,22 @@ def check_seed(seed: int) -> int:
     return seed
 
 
+def _check_one_graph(features: Features, edges: Edges) -> None:
+    if features.shape[0] != edges.num_nodes:
+        raise InputError(
+            f"x and edge_index must be of one stored graph, got {features.shape[0]} and "
+            f"{edges.num_nodes} nodes"
+        )
+
+
 def _check_features(x: Tensor, expected: str) -> None:
     if x.dim() != 2 or x.size(0) < 1 or x.size(1) < 1:
         raise InputError(f"{expected}, got shape {tuple(x.shape)}")
     if not x.is_floating_point():
         raise InputError(f"{expected}, got {x.dtype}: convert it with x.float()")
     values = x if x.layout == torch.strided else _sparse_values(x)
-    broken = ~torch.isfinite(values)  # (N, d), or (nnz,) of sparse features
-    if bool(broken.any()):
+    if not all(bool(torch.isfinite(some).all()) for some in torch.split(values, _ROWS_AT_ONCE)):
+        broken = ~torch.isfinite(values)  # (N, d), or (nnz,) of sparse features
         first = broken.nonzero()[0]
         if x.layout != torch.strided:
             first = x.to_sparse(layout=torch.sparse_coo).coalesce().indices()[:, int(first)]

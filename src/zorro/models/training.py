@@ -12,6 +12,7 @@ from torch.nn import functional
 from torch_geometric.data import Data
 
 from zorro.data.catalogue import canonical_name
+from zorro.data.stored import StoredGraph
 from zorro.data.validation import check_graph, check_labels, check_mask, check_seed
 from zorro.errors import InputError, ModelError
 from zorro.models.randomness import seeded
@@ -56,7 +57,7 @@ def paper_settings(dataset: str, *, seed: int = 0) -> TrainingSettings:
 
 def train(
     architecture: str | Factory,
-    data: Data,
+    data: Data | StoredGraph,
     settings: TrainingSettings,
     *,
     on_epoch: Callable[[int, float], None] | None = None,
@@ -66,6 +67,11 @@ def train(
     `architecture` is what `build` takes. Training runs on the device that holds `data`.
     `on_epoch(epoch, loss)` is called after each epoch, the first being 1.
     """
+    if isinstance(data, StoredGraph):
+        raise InputError(
+            "data: a stored graph can be explained but not trained on, which would run the model "
+            "on all of it: give the graph that it was made from"
+        )
     check_graph(data.x, data.edge_index)
     check_labels(data.y, nodes=data.num_nodes)
     check_mask("train_mask", data.get("train_mask"), nodes=data.num_nodes)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from zorro.errors import InputError
+from zorro.features import Features, features_of
 from zorro.noise.column_marginals import ColumnMarginals, SparseDraws
 from zorro.noise.distributions import (
     Constant,
@@ -17,7 +18,6 @@ from zorro.noise.distributions import (
     NoiseFunction,
     PublishedDraw,
     WholeRows,
-    column_means,
 )
 from zorro.noise.draws import DenseDraws, Draws
 
@@ -35,32 +35,29 @@ class Noise(Protocol):
         ...
 
 
-_BY_NAME: dict[str, Callable[[Tensor], Noise]] = {
-    "column-marginals": ColumnMarginals,
+_BY_NAME: dict[str, Callable[[Features], Noise]] = {
+    "column-marginals": lambda features: ColumnMarginals(features.by_column()),
     "rows": WholeRows,
-    "zeros": lambda x: Constant("zeros", torch.zeros(x.size(1), dtype=x.dtype, device=x.device)),
-    "means": lambda x: Constant("means", column_means(x)),
-    "gaussian": Gaussian,
-    "published": PublishedDraw,
+    "zeros": lambda features: Constant("zeros", _zeros(features)),
+    "means": lambda features: Constant("means", features.column_means()),
+    "gaussian": lambda features: Gaussian(_dense("gaussian", features)),
+    "published": lambda features: PublishedDraw(_dense("published", features)),
 }
 NOISES = tuple(_BY_NAME)
-_DENSE_ONLY = ("gaussian", "published")
 
 
-def resolve(noise: str | Noise | NoiseFunction, x: Tensor) -> Noise:
+def resolve(noise: str | Noise | NoiseFunction, x: Tensor | Features) -> Noise:
     """Return the noise that a name, a noise object or a user's function stands for.
 
     Args:
         noise: one of `NOISES`; an object with `draw`; or a function
             `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
-        x: (N, d), the feature matrix of the whole data set, dense or sparse.
+        x: (N, d), the feature matrix of the whole data set, dense, sparse or stored.
     """
     if isinstance(noise, str):
         if noise not in _BY_NAME:
             raise InputError(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}")
-        if noise in _DENSE_ONLY and x.layout != torch.strided:
-            raise InputError(f"noise: {noise!r} needs dense features: pass x.to_dense()")
-        return _BY_NAME[noise](x)
+        return _BY_NAME[noise](features_of(x))
     if isinstance(noise, Noise):
         return noise
     if callable(noise):
@@ -88,3 +85,16 @@ def draws_of(
             noise, candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
         )
     return DenseDraws(noise.draw(candidates, seed=seed, query=query, samples=samples))
+
+
+def _zeros(features: Features) -> Tensor:
+    return torch.zeros(features.shape[1], dtype=features.dtype, device=features.device)
+
+
+def _dense(noise: str, features: Features) -> Tensor:
+    x = features.in_memory
+    if x is None:
+        raise InputError(f"noise: {noise!r} needs features in memory, got stored ones")
+    if x.layout != torch.strided:
+        raise InputError(f"noise: {noise!r} needs dense features: pass x.to_dense()")
+    return x

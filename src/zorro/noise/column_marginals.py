@@ -9,7 +9,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from zorro.grouping import Grouping, quotient_and_rest, ranges, repeated
+from zorro.column_values import ColumnValues
+from zorro.grouping import quotient_and_rest, ranges, repeated
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_on_cpu
 from zorro.noise.walks import walk
 
@@ -46,31 +47,22 @@ class ColumnMarginals:
     has a stream of its own, so that any column and any block can be drawn again alone.
 
     Args:
-        x: (N, d), the feature matrix of the whole data set, dense or sparse.
+        columns: the non-zero values of the whole data set's features.
     """
 
     name = "column-marginals"
 
-    def __init__(self, x: Tensor) -> None:
-        x = x.detach()
-        if x.layout == torch.strided:
-            column, row = x.t().nonzero(as_tuple=True)  # by column
-            values = x[row, column]
-        else:
-            by_row = x.to_sparse(layout=torch.sparse_coo).coalesce()
-            stored = by_row.values().nonzero().flatten()
-            column = by_row.indices()[1][stored]
-            values = by_row.values()[stored][Grouping(column, x.size(1)).ordered]
-        self.num_features = x.size(1)
-        self._values = values  # (nnz,), by column
-        self._count = torch.bincount(column, minlength=x.size(1))  # (d,)
-        self._first = self._count.cumsum(0) - self._count  # (d,)
-        self._density = self._count.double() / x.size(0)  # (d,)
+    def __init__(self, columns: ColumnValues) -> None:
+        self.num_features = columns.count.numel()
+        self._values = columns.values  # (nnz,), by column
+        self._count = columns.count  # (d,)
+        self._first = columns.first  # (d,)
+        self._density = columns.count.double() / columns.num_rows  # (d,)
         # Bags of words are often zeros and ones: then which non-zero is drawn makes no difference.
-        by_column = repeated(torch.arange(x.size(1), device=x.device), self._count)
-        self._one_value = values.new_zeros(x.size(1))
-        self._one_value[by_column] = values
-        self._one_value_each = bool((values == self._one_value[by_column]).all())
+        self._one_value = columns.values.new_zeros(self.num_features)
+        filled = columns.count > 0
+        self._one_value[filled] = columns.values[self._first[filled]]
+        self._one_value_each = columns.one_each
 
     @property
     def density(self) -> float:

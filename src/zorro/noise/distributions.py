@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zorro.errors import InputError
-from zorro.feature_rows import FeatureRows
+from zorro.features import Features
 from zorro.noise.streams import BLOCK, generator, parts_of
 
 NoiseFunction = Callable[[Tensor, int, torch.Generator], Tensor]
@@ -19,23 +19,22 @@ class WholeRows:
 
     name = "rows"
 
-    def __init__(self, x: Tensor) -> None:
-        self._count = x.size(0)
-        self._rows = FeatureRows(x)
+    def __init__(self, features: Features) -> None:
+        self._features = features
 
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
         """Return the noise (S, n, d)."""
         rows = torch.cat(
             [
                 torch.randint(
-                    self._count,
+                    self._features.shape[0],
                     (BLOCK, candidates.size(0)),
                     generator=generator(seed, query, block),
                 )[part]
                 for block, part in parts_of(samples)
             ]
         )  # (S, n)
-        return self._rows.of(rows.flatten().to(candidates.device)).view(*rows.shape, -1)
+        return self._features.rows(rows.flatten().to(candidates.device)).view(*rows.shape, -1)
 
 
 class Constant:
@@ -119,11 +118,3 @@ class PublishedDraw:
             if sample >= samples.start:
                 drawn.append(self._x[rows.to(self._x.device), columns.to(self._x.device)])
         return torch.stack(drawn)
-
-
-def column_means(x: Tensor) -> Tensor:
-    """Return the mean (d,) of each column of a dense or sparse matrix."""
-    if x.layout == torch.strided:
-        return x.mean(0)
-    total = torch.sparse.sum(x.to_sparse(layout=torch.sparse_coo).double(), 0).to_dense()  # (d,)
-    return (total / x.size(0)).to(x.dtype)

@@ -15,7 +15,9 @@ import torch
 import torch_geometric
 from torch import Tensor, nn
 
+from zorro.edge_index import edges_of
 from zorro.errors import RunError
+from zorro.features import size_of
 from zorro.runs.task import GivenTask
 from zorro.version import __version__
 
@@ -39,6 +41,7 @@ def describe(
         asked: how the user put it, for people to read.
     """
     zorro = task.zorro()
+    nodes_there, features = size_of(task.x)
     options = {name: task.options[name] for name in _OPTIONS if name in task.options}
     kwargs = task.options.get("model_kwargs") or {}
     queries = np.asarray(nodes, dtype=np.int64)
@@ -46,9 +49,9 @@ def describe(
         "format": FORMAT,
         "asked": dict(asked or {}),
         "data": {
-            "nodes": task.x.size(0),
-            "features": task.x.size(1),
-            "edges": task.edge_index.size(1),
+            "nodes": nodes_there,
+            "features": features,
+            "edges": edges_of(task.edge_index, nodes_there).num_edges,
             "sha256": digest(task.x, task.edge_index, *(kwargs[name] for name in sorted(kwargs))),
         },
         "model": {

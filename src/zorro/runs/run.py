@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from zorro.edge_index import Edges
 from zorro.errors import InputError, MissingExtraError
 from zorro.explanation import Explanation
+from zorro.features import Features, size_of
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.flat import flat_rows
@@ -119,8 +121,8 @@ def open_run(path: str | Path) -> Run:
 
 def explain_many(
     model: nn.Module,
-    x: Tensor,
-    edge_index: Tensor,
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
     nodes: Iterable[int],
     *,
     out: str | Path,
@@ -140,8 +142,8 @@ def explain_many(
 
     Args:
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
-        x: (N, d).
-        edge_index: (2, E).
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), or its edges.
         nodes: which to explain; each once.
         out: the run's folder.
         engine: `"in-process"`, `"processes"` (of this machine), `"ray"`, or `"auto"`: processes
@@ -156,7 +158,7 @@ def explain_many(
     """
     question = {name: options.pop(name) for name in _QUESTION if name in options}
     task = GivenTask(model, x, edge_index, options, question)
-    every = distinct(nodes, x.size(0))
+    every = distinct(nodes, size_of(x)[0])
     for outcome in record(
         Path(out),
         task,

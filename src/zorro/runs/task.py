@@ -11,8 +11,10 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from zorro.edge_index import Edges
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation
+from zorro.features import Features
 from zorro.memory import default_budget
 
 
@@ -55,15 +57,15 @@ class GivenTask:
 
     Args:
         model: called as `model(x, edge_index, **model_kwargs)`.
-        x: (N, d).
-        edge_index: (2, E).
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), or its edges.
         options: further options of `Zorro`.
         question: further options of `Zorro.explain`.
     """
 
     model: nn.Module
-    x: Tensor
-    edge_index: Tensor
+    x: Tensor | Features
+    edge_index: Tensor | Edges
     options: Mapping[str, Any] = field(default_factory=dict)
     question: Mapping[str, Any] = field(default_factory=dict)
 

@@ -1,0 +1,6 @@
+"""Graphs kept as a folder of arrays, explained without being loaded."""
+
+from zorro.data.stored.conversion import store
+from zorro.data.stored.graph import StoredEdges, StoredFeatures, StoredGraph, open_stored
+
+__all__ = ["StoredEdges", "StoredFeatures", "StoredGraph", "open_stored", "store"]
