@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
 
@@ -72,8 +73,12 @@ def test_a_killed_worker_is_replaced(task, tmp_path):
 
 
 def children_of(process):
-    children = psutil.Process(process).children(recursive=True)
-    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+    workers = []
+    for child in psutil.Process(process).children(recursive=True):
+        with suppress(psutil.Error):  # it has just ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                workers.append(child.pid)
+    return workers
 
 
 def test_a_task_that_cannot_be_opened_ends_the_run():

@@ -283,3 +283,15 @@ def test_an_export_that_cannot_be_written_leaves_nothing(whole, tmp_path):
         with pytest.raises(RunError, match="could not be written"):
             write(whole, target / "inside")
     assert target.read_text() == "precious"
+
+
+def test_a_run_that_has_just_begun_is_empty(tmp_path, task):
+    outcomes = record(
+        tmp_path / "run", task, NODES, manifest=describe(task, NODES), engine=InProcess()
+    )
+    next(outcomes)
+    outcomes.close()
+    (tmp_path / "run" / OUTCOMES).unlink()
+    run = open_run(tmp_path / "run")
+    assert (len(run), list(run), run.failures()) == (0, [], [])
+    assert run.counts().certified == 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from zorro.errors import RunError
 from zorro.runs.task import FAILED, Outcome, Query
 
 _TABLE = """
-CREATE TABLE IF NOT EXISTS outcomes (
+CREATE TABLE outcomes (
     position INTEGER PRIMARY KEY,  -- in the order in which nodes were asked for
     node INTEGER NOT NULL,
     status TEXT NOT NULL,
@@ -50,7 +51,9 @@ class Store:
         if not write and not path.exists():
             raise RunError(f"{path} is missing: this run has not begun, or its folder is damaged")
         with self._explained():
-            mode = "rwc" if write else "ro"
+            if write and not path.exists():
+                _make(path)
+            mode = "rw" if write else "ro"
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE
             )
@@ -58,8 +61,6 @@ class Store:
                 # Readers go on reading; a commit is on the disk when it returns.
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
-                with self._connection:
-                    self._connection.execute(_TABLE)
             self._connection.execute("SELECT count(*) FROM outcomes WHERE position < 0")
         self._write = write
 
@@ -155,6 +156,15 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise RunError(f"{self._path}: {_advice(error)} ({error})") from error
+
+
+def _make(path: Path) -> None:
+    """Make an empty store, which readers see whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.unlink(missing_ok=True)
+    with closing(sqlite3.connect(partial)) as connection, connection:
+        connection.execute(_TABLE)
+    partial.replace(path)
 
 
 def _advice(error: sqlite3.Error) -> str:
