@@ -27,6 +27,7 @@ ORDER = [
     {"metrics"},
     {"pyg"},
     {"runs"},
+    {"explainers"},
     {"__init__"},
     {"cli"},
 ]

@@ -1,0 +1,41 @@
+"""What a method says matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from zorro.errors import InputError
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Importances that are not negative: hard (0 or 1) or soft.
+
+    A method that says nothing about nodes or about features leaves that mask out: it selects all
+    of them.
+
+    Args:
+        nodes: (n,), of the candidates.
+        features: (d,).
+        edges: (e,), of the computational graph's edges, for methods that rank edges.
+    """
+
+    nodes: Tensor | None = None
+    features: Tensor | None = None
+    edges: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "features", "edges"):
+            mask = getattr(self, name)
+            if mask is None:
+                continue
+            if not isinstance(mask, Tensor) or mask.dim() != 1:
+                raise InputError(f"{name}: expected a mask of one dimension, got {mask!r:.80}")
+            if mask.numel() and (not bool(torch.isfinite(mask).all()) or float(mask.min()) < 0):
+                raise InputError(
+                    f"{name}: expected finite values that are not negative: take absolute values "
+                    "of signed importances"
+                )
