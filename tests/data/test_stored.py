@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import resource
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -349,18 +350,27 @@ def test_a_read_only_place_is_named(tmp_path):
     tmp_path.chmod(0o755)
 
 
-@pytest.fixture
+@contextmanager
 def small_files_only():
-    """Let the system refuse to make a file larger than 4 kB, as a full disk would."""
+    """Let the system refuse to make a file larger than 4 kB, as a full disk would.
+
+    It refuses the tests' own output too, so that nothing may be printed meanwhile.
+    """
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_disk_that_takes_no_more_leaves_nothing_behind(tmp_path, small_files_only):
-    with pytest.raises(DatasetError, match="could not be written: File too large") as caught:
-        store(random_graph(), tmp_path / "graph")
+def test_a_disk_that_takes_no_more_leaves_nothing_behind(tmp_path):
+    graph = random_graph()
+    with (
+        pytest.raises(DatasetError, match="could not be written: File too large") as caught,
+        small_files_only(),
+    ):
+        store(graph, tmp_path / "graph")
     assert caught.value.__cause__.errno == errno.EFBIG
     assert list(tmp_path.iterdir()) == []
 
