@@ -28,6 +28,7 @@ ORDER = [
     {"pyg"},
     {"runs"},
     {"explainers"},
+    {"experiments"},
     {"__init__"},
     {"cli"},
 ]

@@ -125,6 +125,11 @@ class Explanation:
         return self.probabilities[self.predicted_class]
 
     @property
+    def certified(self) -> bool:
+        """Whether the fidelity was shown to be at least τ."""
+        return self.certificate is not None and self.certificate.certified
+
+    @property
     def node_entropy(self) -> float:
         """Effective size of the node set: the log of its count, 0 for none."""
         return math.log(max(1, len(self.nodes)))

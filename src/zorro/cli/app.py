@@ -13,6 +13,7 @@ from zorro.cli.convert import convert
 from zorro.cli.datasets import datasets
 from zorro.cli.explain import explain
 from zorro.cli.fidelity import fidelity
+from zorro.cli.reproduce import reproduce
 from zorro.cli.train import train
 from zorro.version import __version__
 
@@ -42,6 +43,7 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
     ],
     convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
     datasets: ["zorro datasets"],
+    reproduce: ["zorro reproduce real --nodes 20 --out my-results"],
 }
 _RUN_EXAMPLES: dict[str, tuple[Callable[..., None], list[str]]] = {
     "list": (runs.list_runs, ["zorro runs list"]),

@@ -44,25 +44,43 @@ def describe(
     nodes_there, features = size_of(task.x)
     options = {name: task.options[name] for name in _OPTIONS if name in task.options}
     kwargs = task.options.get("model_kwargs") or {}
-    queries = np.asarray(nodes, dtype=np.int64)
-    return {
-        "format": FORMAT,
-        "asked": dict(asked or {}),
-        "data": {
+    return assembled(
+        nodes,
+        asked=asked or {},
+        data={
             "nodes": nodes_there,
             "features": features,
             "edges": edges_of(task.edge_index, nodes_there).num_edges,
             "sha256": digest(task.x, task.edge_index, *(kwargs[name] for name in sorted(kwargs))),
         },
-        "model": {
+        model={
             "class": f"{type(task.model).__module__}.{type(task.model).__qualname__}",
-            "sha256": _model_digest(task.model),
+            "sha256": model_digest(task.model),
         },
-        "parameters": {
+        parameters={
             **dataclasses.asdict(zorro.parameters),
             **options,
             **{name: value for name, value in task.question.items() if value is not None},
         },
+    )
+
+
+def assembled(
+    nodes: Sequence[int],
+    *,
+    asked: Mapping[str, Any],
+    data: Mapping[str, Any],
+    model: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+) -> Manifest:
+    """Return a manifest of its parts; queries, versions and the time are added."""
+    queries = np.asarray(nodes, dtype=np.int64)
+    return {
+        "format": FORMAT,
+        "asked": dict(asked),
+        "data": dict(data),
+        "model": dict(model),
+        "parameters": dict(parameters),
         "queries": {
             "count": len(nodes),
             "sha256": hashlib.sha256(queries.tobytes()).hexdigest(),
@@ -119,7 +137,7 @@ def _add(total: hashlib._Hash, value: object) -> None:
         total.update(repr(value).encode())
 
 
-def _model_digest(model: nn.Module) -> str:
+def model_digest(model: nn.Module) -> str:
     """Return a digest of weights, buffers and the printed structure."""
     state = model.state_dict()
     return digest(repr(model), *(part for name in sorted(state) for part in (name, state[name])))

@@ -1,0 +1,98 @@
+"""What an experiment leaves: a tidy CSV, a Markdown table, and figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+import torch_geometric
+
+from zorro.version import __version__
+
+Row = Mapping[str, Any]
+# Called with a path, draws it; so that experiments need no plotting package to be listed.
+Draw = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """An experiment's outcome.
+
+    Args:
+        title: of the table.
+        rows: one measured value or mean each, with what it is of.
+        text: Markdown: tables beside the published values, and what to make of them.
+        figures: by name; each draws itself into a file.
+    """
+
+    title: str
+    rows: Sequence[Row]
+    text: str
+    figures: Mapping[str, Draw] = field(default_factory=dict)
+
+    def write(self, folder: Path, name: str, *, command: str) -> list[Path]:
+        """Write everything below a name; return the files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        table = folder / f"{name}.csv"
+        table.write_text(as_csv(self.rows), encoding="utf-8")
+        drawn = [
+            folder / f"{name}{'' if figure == 'figure' else '_' + figure}.{kind}"
+            for figure in self.figures
+            for kind in ("svg", "png")
+        ]
+        for figure, draw in self.figures.items():
+            for path in drawn:
+                if path.stem == (name if figure == "figure" else f"{name}_{figure}"):
+                    draw(path)
+        pictures = [f"![{path.stem}]({path.name})" for path in drawn if path.suffix == ".png"]
+        page = folder / f"{name}.md"
+        page.write_text(
+            "\n".join([f"# {self.title}", "", f"`{command}`; {versions()}.", "", self.text, ""])
+            + "".join(f"\n{picture}\n" for picture in pictures),
+            encoding="utf-8",
+        )
+        return [table, page, *drawn]
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Return rows as CSV, with the columns of all."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def as_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a Markdown table; numbers are given two decimals, None a dash.
+
+    >>> print(as_table(["a", "b"], [["x", 0.125]]))
+    | a | b |
+    | --- | --- |
+    | x | 0.12 |
+    """
+    lines = [header, ["---"] * len(header), *([shown(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def shown(value: object) -> str:
+    """Return a table's entry."""
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def versions() -> str:
+    """Return what computed."""
+    return (
+        f"zorro {__version__}, Python {platform.python_version()}, torch {torch.__version__}, "
+        f"torch_geometric {torch_geometric.__version__}, numpy {numpy.__version__}"
+    )
