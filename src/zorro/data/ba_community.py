@@ -74,6 +74,16 @@ def motif_nodes() -> list[int]:
     return [*first, *(node + COMMUNITY_NODES for node in first)]
 
 
+def house_of(node: int) -> range:
+    """Return the five nodes of a house node's house, its known explanation.
+
+    >>> list(house_of(1007))
+    [1005, 1006, 1007, 1008, 1009]
+    """
+    first = node - (node % COMMUNITY_NODES - BASE_NODES) % HOUSE_NODES
+    return range(first, first + HOUSE_NODES)
+
+
 def _community_edges(rng: np.random.Generator) -> Edges:
     edges = _barabasi_albert(BASE_NODES, BASE_LINKS, rng)
     spacing = BASE_NODES // HOUSES

@@ -29,8 +29,16 @@ class Cell:
         return model.eval(), graph
 
     def nodes(self, count: int | None = None) -> list[int]:
-        """Return the first of the paper's query nodes, all when None."""
+        """Return so many of the paper's query nodes, all when None.
+
+        On the citation graphs these are the first; of the houses, which are in order, they are
+        spread evenly.
+        """
         every = [int(node) for node in data.paper_nodes(self.dataset)]
+        if count is None or count >= len(every):
+            return every
+        if self.model == "gcn3":
+            return [every[place * len(every) // count] for place in range(count)]
         return every[:count]
 
 

@@ -9,17 +9,23 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
+from torch import Tensor
+
 from zorro.experiments.cells import Cell
 from zorro.experiments.experiment import Settings
-from zorro.explainers import build
 from zorro.explainers.evaluation import evaluate
+from zorro.explainers.masks import Masks
+from zorro.explainers.registry import build_with
+from zorro.explainers.subject import Subject
 from zorro.explainers.subjects import Subjects
+from zorro.metrics import nodes_of_top_edges, top_k
 from zorro.noise import resolve
 from zorro.runs.manifest import assembled, digest, model_digest
 from zorro.runs.run import Run, record
 from zorro.runs.task import Answer
 
 FRESH = 1000  # samples on which sets are measured
+TOP = 5  # nodes that a soft mask is cut down to, the size of a house
 FRESH_SEED = 1  # of noise that no method has seen
 
 
@@ -31,6 +37,7 @@ class Variant:
         name: in the tables.
         method: of `zorro.explainers`.
         options: of the method.
+        noise: that it searches with; all are measured on column marginals.
         reference: whether it looks at the truncated graph, as the published code does, instead of
             one that keeps the whole graph's prediction.
     """
@@ -38,6 +45,7 @@ class Variant:
     name: str
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    noise: str = "column-marginals"
     reference: bool = False
 
 
@@ -45,7 +53,7 @@ class Variant:
 class Measurement:
     """What was measured of one explanation."""
 
-    values: Mapping[str, float | None]
+    values: Mapping[str, Any]
     status: str = "measured"
     certified: bool = False
 
@@ -66,9 +74,16 @@ class MeasuringTask:
         """Return what measures a node."""
         model, data = _loaded(self.cell)
         cut = {"halo": 0, "check": "none"} if self.variant.reference else {}
-        subjects = Subjects(model, data.x, data.edge_index, seed=self.seed, **cut)
-        whole = {"model": model, "x": data.x, "edge_index": data.edge_index}
-        method = build(self.variant.method, **self.variant.options, **_wanted(self.variant, whole))
+        subjects = Subjects(
+            model, data.x, data.edge_index, noise=self.variant.noise, seed=self.seed, **cut
+        )
+        context = {
+            "model": model,
+            "x": data.x,
+            "edge_index": data.edge_index,
+            "noise": subjects.noise,
+        }
+        method = build_with(self.variant.method, context, **self.variant.options)
         noise = resolve("column-marginals", data.x)
 
         def measure(node: int) -> Measurement:
@@ -79,9 +94,34 @@ class MeasuringTask:
             values = asdict(
                 evaluate(subject, masks, noise, samples=FRESH, seed=self.seed + FRESH_SEED)
             )
-            return Measurement({**values, "seconds": seconds})
+            return Measurement({**values, **_chosen(subject, masks), "seconds": seconds})
 
         return measure
+
+
+def _chosen(subject: Subject, masks: Masks) -> dict[str, Any]:
+    """Return the ids of the nodes that were selected, or of the five that count most."""
+    candidates = subject.graph.candidates
+    chosen: Tensor | None = None
+    if masks.edges is not None:
+        graph = subject.graph
+        every = nodes_of_top_edges(
+            masks.edges, edge_index=graph.edge_index, num_nodes=graph.x.size(0), at_least=TOP
+        )
+        chosen = every[: candidates.numel()]
+    elif masks.nodes is not None and _is_hard(masks.nodes):
+        chosen = masks.nodes.bool()
+    elif masks.nodes is not None:
+        chosen = top_k(masks.nodes, k=TOP)
+    return {
+        "node": subject.graph.query,
+        "candidates": candidates.numel(),
+        "chosen": None if chosen is None else candidates[chosen].tolist(),
+    }
+
+
+def _is_hard(mask: Tensor) -> bool:
+    return bool(((mask == 0) | (mask == 1)).all())
 
 
 @cache
@@ -89,14 +129,9 @@ def _loaded(cell: Cell) -> tuple[Any, Any]:
     return cell.load()
 
 
-def _wanted(variant: Variant, whole: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the graph for methods that are trained on it."""
-    return whole if variant.method == "pgexplainer" else {}
-
-
 def measured(
     experiment: str, cell: Cell, variant: Variant, nodes: Sequence[int], settings: Settings
-) -> list[dict[str, float | None]]:
+) -> list[dict[str, Any]]:
     """Return a variant's measurements in a cell, node by node, without those that failed."""
     model, data = _loaded(cell)
     manifest = assembled(
@@ -115,7 +150,7 @@ def measured(
     return [json.loads(text) for text in kept if text is not None]
 
 
-def mean(rows: Sequence[Mapping[str, float | None]], measure: str) -> float | None:
+def mean(rows: Sequence[Mapping[str, Any]], measure: str) -> float | None:
     """Return the mean of a measure; None if a method does not have it."""
-    values = [row[measure] for row in rows if row.get(measure) is not None]
-    return sum(values) / len(values) if values else None  # type: ignore[arg-type]
+    values = [float(row[measure]) for row in rows if row.get(measure) is not None]
+    return sum(values) / len(values) if values else None

@@ -18,7 +18,7 @@ MEASURES = {
 _PAPER = {"zorro .85": 0.85, "zorro .98": 0.97}
 VARIANTS = (
     *(
-        Variant(f"{name} reference", "zorro-paper", {"tau": tau, "noise": "published"}, True)
+        Variant(f"{name} reference", "zorro-paper", {"tau": tau}, "published", reference=True)
         for name, tau in _PAPER.items()
     ),
     *(Variant(name, "zorro-paper", {"tau": tau}) for name, tau in _PAPER.items()),

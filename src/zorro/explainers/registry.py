@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
+from inspect import signature
 from typing import Any, Protocol, TypeVar
 
 from zorro.errors import InputError
@@ -57,6 +58,23 @@ def build(name: str, **options: Any) -> Method:
         name: one of `methods()`.
         options: of the method itself.
     """
+    return _factory(name)(**options)
+
+
+def build_with(name: str, context: Mapping[str, Any], **options: Any) -> Method:
+    """Return the method of that name, with those parts of `context` that it has arguments for.
+
+    Args:
+        name: one of `methods()`.
+        context: what some methods need and others do not: `model`, `x`, `edge_index`, `noise`.
+        options: of the method itself.
+    """
+    factory = _factory(name)
+    taken = signature(factory).parameters
+    return factory(**{key: context[key] for key in context if key in taken}, **options)
+
+
+def _factory(name: str) -> Factory:
     factory = _METHODS.get(name)
     if factory is None:
         for point in entry_points(group=ENTRY_POINTS):
@@ -64,4 +82,4 @@ def build(name: str, **options: Any) -> Method:
                 factory = point.load()
     if factory is None:
         raise InputError(f"method: expected one of {', '.join(methods())}, got {name!r}")
-    return factory(**options)
+    return factory
