@@ -80,9 +80,21 @@ def probabilities(scores: Tensor) -> Tensor:
     Softmax maps logits and log-probabilities to probabilities; rows that already are a
     distribution are returned as they are.
     """
+    return torch.where(_is_distribution(scores), scores, scores.softmax(dim=-1))
+
+
+def log_probabilities(scores: Tensor) -> Tensor:
+    """Logarithms of `probabilities` (…, C), computed so that small ones keep a gradient."""
+    smallest = torch.finfo(scores.dtype).tiny
+    # What torch.where does not choose must be finite too, or its gradient is NaN.
+    logs = scores.clamp(min=smallest).log()
+    return torch.where(_is_distribution(scores), logs, scores.log_softmax(dim=-1))
+
+
+def _is_distribution(scores: Tensor) -> Tensor:
+    """Whether each row of scores (…, C) is a distribution already, (…, 1)."""
     total = scores.sum(dim=-1, keepdim=True)
-    is_distribution = (scores >= 0).all(dim=-1, keepdim=True) & ((total - 1).abs() < 1e-4)
-    return torch.where(is_distribution, scores, scores.softmax(dim=-1))
+    return (scores >= 0).all(dim=-1, keepdim=True) & ((total - 1).abs() < 1e-4)
 
 
 @contextmanager

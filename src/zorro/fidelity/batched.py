@@ -141,13 +141,13 @@ class BatchedEvaluator(Evaluator):
         total /= self.samples
         return Gains(total[:, selection.features].sum(1), total[selection.nodes].sum(0))
 
-    def run(self, inputs: Tensor) -> Tensor:
+    def run(self, inputs: Tensor, *, differentiable: bool = False) -> Tensor:
         """Return the query's scores (b, C) on perturbed inputs (b, n, d)."""
         copies = self._copies if self._copies_are_independent else 1
         self._runs += inputs.size(0)
         return torch.cat(
             [
-                self._run_copies(inputs[start : start + copies])
+                self._run_copies(inputs[start : start + copies], differentiable=differentiable)
                 for start in range(0, inputs.size(0), copies)
             ]
         )
