@@ -73,7 +73,7 @@ class MeasuringTask:
     def open(self, *, workers: int = 1) -> Answer:
         """Return what measures a node."""
         model, data = _loaded(self.cell)
-        cut = {"halo": 0, "check": "none"} if self.variant.reference else {}
+        cut: dict[str, Any] = {"halo": 0, "check": "none"} if self.variant.reference else {}
         subjects = Subjects(
             model, data.x, data.edge_index, noise=self.variant.noise, seed=self.seed, **cut
         )

@@ -13,8 +13,7 @@ def published(label: str) -> list[dict[str, str]]:
     {'method': 'gnnexplainer', 'seconds': '0.30'}
     """
     path = files("zorro.experiments") / "published" / f"{label}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def published_by(label: str, *names: str, value: str = "value") -> dict[tuple[str, ...], float]:
