@@ -7,11 +7,14 @@ from zorro.explainers.evaluation import Evaluation, evaluate
 from zorro.explainers.gnn_explainer import GNNExplainer
 from zorro.explainers.gradients import Grad, GradInput
 from zorro.explainers.masks import Masks
+from zorro.explainers.pg_explainer import PGExplainer
 from zorro.explainers.pyg_algorithm import PygAlgorithm
 from zorro.explainers.random_set import RandomSet
 from zorro.explainers.registry import Method, build, method, methods
+from zorro.explainers.soft_zorro import SoftZorro
 from zorro.explainers.subject import Subject
 from zorro.explainers.subjects import Subjects
+from zorro.explainers.zorro_search import ZorroGuided, ZorroPaper
 
 __all__ = [
     "Empty",
@@ -21,10 +24,14 @@ __all__ = [
     "GradInput",
     "Masks",
     "Method",
+    "PGExplainer",
     "PygAlgorithm",
     "RandomSet",
+    "SoftZorro",
     "Subject",
     "Subjects",
+    "ZorroGuided",
+    "ZorroPaper",
     "build",
     "evaluate",
     "method",

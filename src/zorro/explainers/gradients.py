@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
-from zorro.errors import ModelError
+from zorro.errors import InputError, ModelError
 from zorro.explainers.aggregation import rows_and_columns
 from zorro.explainers.masks import Masks
 from zorro.explainers.registry import method
@@ -15,21 +17,44 @@ from zorro.predictor import log_probabilities
 
 @method("grad")
 class Grad:
-    """How much the log-probability of the predicted class moves with each entry.
+    """How much the log-probability of the predicted class moves with each row and each column.
 
-    A = ∂ log p_class / ∂X; a node's importance is the sum of |A| over its row, a feature's over
-    its column (Section 6.4). Values are left as they are: they are small, so that as soft masks
-    they keep next to nothing of the input.
+    With A = ∂ log p_class / ∂X, `"masks"` takes the gradient with respect to a factor on each row
+    and on each column of X, at factors of 1:
+
+    nodes(i) = |Σ_j X_ij A_ij| and features(j) = |Σ_i X_ij A_ij|,
+
+    the reading of "the gradient of the rows and columns" (Section 6.4) under which sizes are the
+    published ones. `"entries"` takes that of single entries, Σ_j |A_ij| and Σ_i |A_ij|; it ranks
+    features that no node has, too. Values are left as they are: as soft masks the first are so
+    small that they keep next to nothing of the input.
+
+    Args:
+        of: `"masks"` or `"entries"`.
     """
+
+    def __init__(self, *, of: Literal["masks", "entries"] = "masks") -> None:
+        if of not in ("masks", "entries"):
+            raise InputError(f"of: expected 'masks' or 'entries', got {of!r}")
+        self._of = of
 
     def explain(self, subject: Subject) -> Masks:
         """Return the gradient's rows and columns."""
-        return rows_and_columns(gradient(subject))
+        slope = gradient(subject)  # (n, d)
+        if self._of == "entries":
+            return rows_and_columns(slope)
+        change = subject.graph.candidate_x * slope  # (n, d)
+        return Masks(nodes=change.sum(1).abs(), features=change.sum(0).abs())
 
 
 @method("grad-input")
 class GradInput:
-    """The gradient times the input, A = X ⊙ ∂ log p_class / ∂X, by rows and columns."""
+    """The gradient times the input, entry by entry, summed by rows and by columns.
+
+    nodes(i) = Σ_j |X_ij A_ij| and features(j) = Σ_i |X_ij A_ij|, A = ∂ log p_class / ∂X
+    (Section 6.4). Unlike in `"grad"`, what speaks for the class and what speaks against it do not
+    cancel out.
+    """
 
     def explain(self, subject: Subject) -> Masks:
         """Return the product's rows and columns."""

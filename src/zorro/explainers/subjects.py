@@ -23,9 +23,9 @@ class Subjects:
     >>> from torch_geometric.nn import SimpleConv
     >>> from zorro.explainers import build
     >>> edge_index = torch.tensor([[0, 1, 2], [1, 2, 0]])
-    >>> subjects = Subjects(SimpleConv(), torch.eye(3), edge_index)
+    >>> subjects = Subjects(SimpleConv(), 2 * torch.eye(3), edge_index)
     >>> build("grad-input").explain(subjects.of(1)).nodes
-    tensor([0.4239, 0.0000])
+    tensor([0.4260, 0.0000])
 
     Args:
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
