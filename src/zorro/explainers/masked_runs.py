@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,6 +22,7 @@ logger = logging.getLogger(__name__)
 _CPU_BATCH = 1 << 25
 # What a row of states takes besides its features: layers are about this wide.
 _USUAL_WIDTH = 64
+_MOST_KNOWN = 1 << 21  # outputs that are remembered, some hundred megabytes
 
 
 class ZeroFilled:
@@ -52,7 +54,8 @@ class ZeroFilled:
 
     def times(self, weight: Tensor) -> Tensor:
         """Return the inputs times a weight (d, h), as (n, S, h)."""
-        return self._masks.t().unsqueeze(2) * (self._x @ weight).unsqueeze(1)
+        kept = self._masks.t().contiguous()  # or the product is laid out by sample
+        return kept.unsqueeze(2) * (self._x @ weight).unsqueeze(1)
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
         """Return Σ_s Z_sᵀ V_s over some rows (v,) of the inputs, for values (v, S, h)."""
@@ -80,18 +83,36 @@ class MaskedRuns:
         self._graph = graph
         self._memory = default_budget(graph.x.device) if memory is None else memory
         self._choice = EvaluatorChoice(subject.predictor, wanted="auto", memory=self._memory)
+        self._known: dict[bytes, float] = {}
         self._nothing = Selection.empty(subject.candidates, graph.x.size(1), device=graph.x.device)
-        self._at_once = _inputs_at_once(subject, self._memory)
+        # An evaluator keeps about this much of each input; what runs it has bounds of its own.
+        row = 2 * subject.candidates * (graph.x.size(1) + _USUAL_WIDTH)
+        self._at_once = _at_once(subject, row, self._memory)
 
     def probabilities(self, masks: Tensor) -> Tensor:
-        """Return the predicted class's probability (b,) on inputs that keep masks (b, n)."""
+        """Return the predicted class's probability (b,) on inputs that keep masks (b, n).
+
+        An input that was run before is not run again.
+        """
+        keys = [row.tobytes() for row in np.packbits(masks.cpu().numpy(), axis=1)]
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        known = self._known
+        new = {key: row for row, key in enumerate(keys) if key not in known}
+        if new:
+            outputs = self._run(masks[torch.tensor(list(new.values()), device=masks.device)])
+            known.update(zip(new, outputs.tolist(), strict=True))
+        values = [known[key] for key in keys]
+        return torch.tensor(values, dtype=self._graph.x.dtype, device=masks.device)
+
+    def _run(self, masks: Tensor) -> Tensor:
         graph = self._graph
-        parts = [masks.new_zeros(0, dtype=graph.x.dtype)]
+        parts = []
         for start in range(0, masks.size(0), self._at_once):
             some = masks[start : start + self._at_once].to(graph.x.device)
             evaluator = self._choice.evaluator(graph, ZeroFilled(graph.candidate_x, some))
             scores = evaluator.scores(self._nothing)  # (b, C)
-            parts.append(probabilities(scores)[:, graph.predicted_class].to(masks.device))
+            parts.append(probabilities(scores)[:, graph.predicted_class])
         return torch.cat(parts)
 
 
@@ -157,9 +178,15 @@ def _run(subject: Subject, inputs: list[Tensor], at_once: int) -> Iterator[Tenso
 
 
 def _inputs_at_once(subject: Subject, memory: int) -> int:
+    """Return how many copies of the graph, with states and messages, fit into a run."""
     graph = subject.graph
-    if graph.x.device.type == "cpu":
+    states = 2 * graph.x.size(0) * (graph.x.size(1) + _USUAL_WIDTH)
+    messages = graph.edge_index.size(1) * _USUAL_WIDTH
+    return _at_once(subject, states + messages, memory)
+
+
+def _at_once(subject: Subject, numbers: int, memory: int) -> int:
+    x = subject.graph.x
+    if x.device.type == "cpu":
         memory = min(memory, _CPU_BATCH)
-    width = 2 * (graph.x.size(1) + _USUAL_WIDTH)
-    numbers = graph.x.size(0) * width + graph.edge_index.size(1) * _USUAL_WIDTH
-    return max(1, memory // (numbers * graph.x.element_size()))
+    return max(1, memory // (numbers * x.element_size()))
