@@ -1,0 +1,106 @@
+"""Experiments: published values are the paper's, measurements are kept, tables are written."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from zorro.data.ba_community import house_of, motif_nodes
+from zorro.experiments import EXPERIMENTS, Settings
+from zorro.experiments.cells import SYNTHETIC, Cell
+from zorro.experiments.measuring import Variant, mean, measured
+from zorro.experiments.paper_values import published, published_by
+from zorro.experiments.report import Report, as_csv, as_table
+from zorro.experiments.synthetic import _against_the_house
+
+
+def test_the_published_values_are_those_of_the_paper():
+    main = published_by("real_main", "metric", "method", "dataset", "model")
+    assert len(main) == 28 * 12
+    assert main["feature_entropy", "zorro .85", "cora", "gcn"] == 1.91
+    assert main["node_entropy", "pgm", "pubmed", "appnp"] == 2.93
+    assert main["validity", "empty", "citeseer", "gin"] == 0.08
+    assert published_by("syn_runtime", "method", value="seconds")["subgraphx",] == 4895.03
+    assert published_by("synthetic_node", "metric", "method")["precision", "zorro .85"] == 0.95
+    assert published_by("syn2_faith", "method", "epoch")["gnnexplainer", "kendall"] == -0.73
+    assert len(published("additional_metrics_1")) == 50 * 12
+    assert len(published("additional_metrics_2")) == 52 * 12
+    assert (
+        published_by("vary_samples", "tau", "samples", "metric")[".98", "150", "fidelity"] == 0.97
+    )
+    amazon = published_by("results_amazon", "model", "method", "metric")
+    assert amazon["appnp", "zorro .98", "node_entropy"] == 5.63
+    assert ("gcn", "pgm", "feature_entropy") not in amazon
+
+
+def test_every_house_node_is_in_its_house():
+    houses = {tuple(house_of(node)) for node in motif_nodes()}
+    assert len(houses) == 160
+    assert sorted(node for house in houses for node in house) == motif_nodes()
+
+
+def test_precision_and_accuracy_by_hand():
+    row = {"node": 302, "chosen": [300, 301, 7], "candidates": 20}
+    found = _against_the_house(row)
+    assert found["precision"] == pytest.approx(2 / 3)
+    assert found["accuracy"] == pytest.approx(1 - (1 + 3) / 20)
+    assert _against_the_house(row | {"chosen": None})["precision"] == 0
+
+
+def test_a_report_is_a_table_a_page_and_pictures(tmp_path):
+    rows = [{"a": 1, "b": 0.5}, {"a": 2, "c": None}]
+    report = Report("Title", rows, as_table(["a"], [[None]]), {"figure": lambda path: path.touch()})
+    files = report.write(tmp_path / "new", "some", command="zorro reproduce some")
+    assert [path.name for path in files] == ["some.csv", "some.md", "some.svg", "some.png"]
+    assert all(path.exists() for path in files)
+    first, _ = csv.DictReader(files[0].read_text().splitlines())
+    assert first == {"a": "1", "b": "0.5", "c": ""}
+    page = files[1].read_text()
+    assert page.startswith("# Title\n\n`zorro reproduce some`; zorro ")
+    assert "| – |" in page
+    assert "![some](some.png)" in page
+    assert as_csv([]) == "\n"
+
+
+def test_nodes_of_a_part_are_spread_over_the_houses(paper_dir):
+    assert SYNTHETIC.nodes(2) == [300, 1000]
+    assert len(SYNTHETIC.nodes()) == 800
+    assert Cell("cora", "gcn").nodes(2) == Cell("cora", "gcn").nodes()[:2]
+
+
+def test_measurements_are_kept_and_equal_the_librarys(tmp_path, paper_dir, data_dir):
+    cell = Cell("cora", "gcn")
+    variant = Variant("zorro .85", "zorro-paper", {"tau": 0.85})
+    seen = []
+    settings = Settings(runs=tmp_path, on_outcome=lambda what, outcome: seen.append(what))
+    nodes = cell.nodes(2)
+    first = measured("real", cell, variant, nodes, settings)
+    assert seen == ["cora gcn, zorro .85"] * 2
+    assert measured("real", cell, variant, nodes, settings) == first
+    assert len(seen) == 2
+    from zorro import Zorro
+
+    model, data = cell.load()
+    zorro = Zorro(model, data.x, data.edge_index, search="paper", delta=None, tau=0.85)
+    for node, row in zip(nodes, first, strict=True):
+        explanation = zorro.explain(node)
+        assert row["chosen"] == list(explanation.nodes)
+        assert row["node_entropy"] == pytest.approx(explanation.node_entropy)
+        assert row["feature_entropy"] == pytest.approx(explanation.feature_entropy)
+    assert mean(first, "fidelity") > 0.7
+    assert mean(first, "nothing") is None
+
+
+def test_the_computational_graphs_have_the_published_sizes(tmp_path, paper_dir, data_dir):
+    report = EXPERIMENTS["graph-sizes"].run(Settings(runs=tmp_path))
+    for row in report.rows:
+        if row["dataset"] != "amazon-computers":
+            assert float(row["ours"]) == pytest.approx(float(row["published"]), abs=0.005)
+
+
+def test_accuracies_are_the_published_ones(tmp_path, paper_dir, data_dir):
+    report = EXPERIMENTS["accuracy"].run(Settings(runs=tmp_path))
+    assert len(report.rows) == 12
+    for row in report.rows:
+        assert row["ours"] == pytest.approx(row["published"], abs=0.0025)
