@@ -4,9 +4,11 @@ import copy
 
 import pytest
 import torch
+from torch import nn
+from torch_geometric.nn import GCNConv
 
 from zorro.errors import InputError
-from zorro.explainers import build, methods
+from zorro.explainers import Subjects, build, evaluate, methods
 
 OURS = (
     "empty",
@@ -93,3 +95,26 @@ def test_the_model_and_the_random_state_stay_as_they_were(name, with_context):
 def test_an_unknown_method_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match=r"method: expected one of .*grad"):
         build("nonsense")
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if name not in ("empty", "random")])
+def test_one_score_a_node_and_edge_weights_are_served(name, random_graph):
+    class OneScore(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = GCNConv(12, 8)
+            self.second = GCNConv(8, 1)
+
+        def forward(self, x, edge_index, edge_weight):
+            hidden = self.first(x, edge_index, edge_weight).relu()
+            return self.second(hidden, edge_index, edge_weight).sigmoid()
+
+    x, edge_index = random_graph
+    weights = torch.rand(edge_index.size(1))
+    model = OneScore()
+    kwargs = {"edge_weight": weights}
+    subjects = Subjects(model, x, edge_index, threshold=0.5, model_kwargs=kwargs)
+    subject = subjects.of(5)
+    masks = built(name, subjects).explain(subject)
+    assert masks.nodes.shape == (subject.candidates,)
+    assert 0 <= evaluate(subject, masks, subjects.noise).fidelity <= 1

@@ -17,7 +17,9 @@ class GNNExplainer:
     """PyG's GNNExplainer (Ying et al., 2019) with its default coefficients.
 
     One mask over features, shared by all nodes, and one over edges; the node mask is derived from
-    the edges.
+    the edges. PyG sets to zero what the prediction does not depend on, such as features that no
+    candidate has. The feature mask is therefore smaller than in the paper, which reports the size
+    of one spread evenly over all features.
 
     Args:
         epochs: of gradient descent on the masks.

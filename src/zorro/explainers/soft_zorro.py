@@ -44,9 +44,9 @@ class SoftZorro:
         noise: Noise,
         *,
         epochs: int = 200,
-        lr: float = 0.1,
+        lr: float = 0.3,
         samples: int = 10,
-        size: float = 1.0,
+        size: float = 3.0,
         entropy: float = 0.1,
         memory: int = 1 << 30,
     ) -> None:
