@@ -25,6 +25,7 @@ from zorro.runs.run import Run, record
 from zorro.runs.task import Answer
 
 FRESH = 1000  # samples on which sets are measured
+TRAINING_NODES = 140  # that PGExplainer is trained on, at most
 TOP = 5  # nodes that a soft mask is cut down to, the size of a house
 FRESH_SEED = 1  # of noise that no method has seen
 
@@ -78,10 +79,9 @@ class MeasuringTask:
             model, data.x, data.edge_index, noise=self.variant.noise, seed=self.seed, **cut
         )
         context = {
-            "model": model,
-            "x": data.x,
-            "edge_index": data.edge_index,
+            "subjects": subjects,
             "noise": subjects.noise,
+            "training_nodes": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
         }
         method = build_with(self.variant.method, context, **self.variant.options)
         noise = resolve("column-marginals", data.x)

@@ -66,7 +66,8 @@ def build_with(name: str, context: Mapping[str, Any], **options: Any) -> Method:
 
     Args:
         name: one of `methods()`.
-        context: what some methods need and others do not: `model`, `x`, `edge_index`, `noise`.
+        context: what some methods need and others do not: `subjects`, `noise`,
+            `training_nodes`.
         options: of the method itself.
     """
     factory = _factory(name)
