@@ -48,8 +48,9 @@ class SubgraphX:
 
     Defaults are those of the authors' library: 10 rollouts, leaves of 3 nodes, exploration 10,
     14 children from low degrees up, radius 4, 100 samples, zero filling, and the query's own
-    features taken away with the subgraph's. Only `most_nodes` is not theirs (14): 5 is the size
-    of the known explanations on BA-Community. It differs from their code in four ways:
+    features taken away with the subgraph's. (Their script for BA-Shapes has leaves of 5 nodes,
+    high degrees first and the query kept.) Only `most_nodes` is not theirs (14): 5 is the size of
+    the known explanations on BA-Community. It differs from their code in four ways:
 
     - only the predicted class is explained, not every class;
     - the query is never taken away, and the component that holds it is kept, not the largest;
