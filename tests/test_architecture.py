@@ -12,7 +12,7 @@ import zorro
 ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
-    {"errors", "memory", "version"},
+    {"errors", "memory", "version", "whole_file"},
     {"grouping"},
     {"column_values"},
     {"predictor", "extras", "edge_index", "features", "receptive_field"},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -26,6 +25,7 @@ from zorro.models.evaluation import accuracy
 from zorro.models.registry import build
 from zorro.models.training import TrainingSettings
 from zorro.version import __version__
+from zorro.whole_file import whole_file
 
 SUFFIX = ".safetensors"
 
@@ -152,12 +152,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(content)
 
 
 def _digest(content: bytes) -> str:

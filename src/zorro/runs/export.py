@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +12,7 @@ from typing import IO, Any
 from zorro.errors import MissingExtraError, RunError
 from zorro.runs.flat import COLUMNS, flat_rows
 from zorro.runs.run import Run
+from zorro.whole_file import whole_file
 
 _ROWS_AT_ONCE = 2000
 
@@ -109,19 +108,8 @@ def _batches(run: Run) -> Iterator[list[dict[str, Any]]]:
 def _written(path: Path, write: Callable[[IO[bytes]], int]) -> int:
     """Write a file that appears whole or not at all."""
     try:
-        with _replacing(path) as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as file:
             return write(file)
     except OSError as error:
         raise RunError(f"{path} could not be written: {error}") from error
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            yield file
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from zorro.errors import RunError
 from zorro.runs.manifest import FORMAT, Manifest, refuse_other
+from zorro.whole_file import whole_file
 
 try:
     import fcntl
@@ -60,7 +59,8 @@ def prepare(folder: Path, manifest: Manifest) -> None:
         if folder.exists() and any(entry.name != _LOCK for entry in folder.iterdir()):
             raise RunError(f"{folder} holds something else: a run needs a folder of its own")
         folder.mkdir(parents=True, exist_ok=True)
-        _write_whole(folder / MANIFEST, manifest)
+        with whole_file(folder / MANIFEST) as file:
+            file.write(json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n")
     except OSError as error:
         raise RunError(f"a run cannot be made in {folder}: {error}") from error
 
@@ -80,17 +80,3 @@ def locked(folder: Path) -> Iterator[None]:
             except OSError:
                 raise RunError(f"{folder} is being written by another process") from None
         yield
-
-
-def _write_whole(path: Path, value: Any) -> None:
-    """Write a JSON file that appears whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(value, file, indent=2, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
