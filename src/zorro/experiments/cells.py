@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from torch import nn
 from torch_geometric.data import Data
 
@@ -31,14 +32,12 @@ class Cell:
     def nodes(self, count: int | None = None) -> list[int]:
         """Return so many of the paper's query nodes, all when None.
 
-        On the citation graphs these are the first; of the houses, which are in order, they are
-        spread evenly.
+        On the citation graphs these are the first, which are in no order; of the houses, whose
+        nodes are in order, they are drawn at random, always the same.
         """
         every = [int(node) for node in data.paper_nodes(self.dataset)]
-        if count is None or count >= len(every):
-            return every
-        if self.model == "gcn3":
-            return [every[place * len(every) // count] for place in range(count)]
+        if count is not None and self.model == "gcn3":
+            every = np.random.default_rng(0).permutation(every).tolist()
         return every[:count]
 
 
