@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from zorro import Explanation, Zorro, open_run
+from zorro.cli import subject
 from zorro.data import load
 from zorro.models import checkpoint as checkpoints
 
@@ -156,6 +158,7 @@ def test_the_same_command_goes_on_and_another_is_refused(run, checkpoint, tmp_pa
     refused = run(*words, "--nodes", "5,6", "--tau", 0.7)
     assert refused.code == 1
     assert "it differs in parameters.tau: 0.85 there, 0.7 now" in refused.err
+    assert refused.out == ""  # not that run's explanations, as if they were answers
     assert [explanation.to_json() for explanation in read(out)] == before
 
 
@@ -218,6 +221,19 @@ def test_processes_show_the_same(run, checkpoint, tmp_path):
     notes = [line for line in several.err.splitlines() if line.startswith("zorro: note: ")]
     assert notes == [line for line in alone.err.splitlines() if line.startswith("zorro: note: ")]
     assert notes
+
+
+def test_a_task_of_names_answers_as_the_one_at_hand(run, checkpoint, graph_file):
+    # What workers on other machines get: they load data set and model themselves.
+    named = {"dataset": None, "model": None, "checkpoint": str(checkpoint), "data_seed": None}
+    options, question = {"samples": 20, "fresh_samples": 60}, {"why_not": 1}
+    sent = pickle.loads(pickle.dumps(subject.NamedTask(named, options, question)))
+    data = load(graph_file)
+    zorro = Zorro(checkpoints.restore(checkpoint), data.x, data.edge_index, **options)
+    expected = zorro.explain(5, **question).to_dict() | {"seconds": 0}
+    assert json.loads(sent.open(workers=2)(5).to_json()) | {"seconds": 0} == json.loads(
+        json.dumps(expected)
+    )
 
 
 def test_a_device_that_is_not_there(run, checkpoint):

@@ -80,6 +80,7 @@ def explain(
         )
         run = path
     kept = _Kept(to_stdout=out == STDOUT, remembers=run is None)
+    interrupted = False
     try:
         with (
             _stopping_on_termination(),
@@ -90,12 +91,14 @@ def explain(
                 kept.add(outcome)
                 report(outcome)
     except KeyboardInterrupt:
+        interrupted = True
         _say_how_to_go_on(tally, run)
-        raise typer.Exit(130) from None
-    finally:
-        console = terminal.messages if out == STDOUT else terminal.results
-        shown = kept.explanations if run is None else _few(run)
-        table.show(shown, truth, description=str(asked["subject"]), console=console)
+    # Not after an error: a run that was refused holds something else.
+    console = terminal.messages if out == STDOUT else terminal.results
+    shown = kept.explanations if run is None else _few(run)
+    table.show(shown, truth, description=str(asked["subject"]), console=console)
+    if interrupted:
+        raise typer.Exit(130)
     if run is not None:
         _say_what_is_kept(open_run(run), tally, listed=bool(shown))
     failures = kept.failures if run is None else open_run(run).failures()

@@ -42,15 +42,12 @@ class Report:
         folder.mkdir(parents=True, exist_ok=True)
         table = folder / f"{name}.csv"
         table.write_text(as_csv(self.rows), encoding="utf-8")
-        drawn = [
-            folder / f"{name}{'' if figure == 'figure' else '_' + figure}.{kind}"
-            for figure in self.figures
-            for kind in ("svg", "png")
-        ]
+        drawn = []
         for figure, draw in self.figures.items():
-            for path in drawn:
-                if path.stem == (name if figure == "figure" else f"{name}_{figure}"):
-                    draw(path)
+            stem = name if figure == "figure" else f"{name}_{figure}"
+            for kind in ("svg", "png"):
+                drawn.append(folder / f"{stem}.{kind}")
+                draw(drawn[-1])
         pictures = [f"![{path.stem}]({path.name})" for path in drawn if path.suffix == ".png"]
         page = folder / f"{name}.md"
         page.write_text(
