@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from zorro.column_values import ColumnValues
-from zorro.grouping import ranges
+from zorro.grouping import ranges, repeated
 
 
 @runtime_checkable
@@ -82,7 +82,7 @@ class SparseRows:
         start = self.start[nodes].long()
         count = self.start[nodes + 1].long() - start
         at = ranges(start, count)
-        row = torch.arange(nodes.numel(), device=nodes.device).repeat_interleave(count)
+        row = repeated(torch.arange(nodes.numel(), device=nodes.device), count)
         rows = self.values.new_zeros(nodes.numel(), self.width)
         rows[row, self.columns[at].long()] = self.values[at]
         return rows

@@ -57,7 +57,7 @@ def ranges(start: Tensor, count: Tensor) -> Tensor:
 
 def repeated(values: Tensor, count: Tensor) -> Tensor:
     """Return values[i] `count[i]` times for each i; on a CPU NumPy is many times as fast."""
-    if values.device.type == "cpu":
+    if values.device.type == "cpu" and values.dtype != torch.bfloat16:  # which NumPy lacks
         return torch.from_numpy(np.repeat(values.numpy(), count.numpy()))
     return values.repeat_interleave(count)
 

@@ -187,3 +187,12 @@ def test_part_of_a_block_is_the_block_cut_off():
     whole = noise.draw(x[:5], seed=2, query=1, samples=range(100))
     assert torch.equal(noise.draw(x[:5], seed=2, query=1, samples=range(51, 54)), whole[51:54])
     assert torch.equal(noise.draw(x[:5], seed=2, query=1, samples=range(50, 51)), whole[50:51])
+
+
+def test_features_of_a_type_that_numpy_lacks():
+    x = (torch.rand(30, 4, generator=torch.Generator().manual_seed(0)) < 0.5).to(torch.bfloat16)
+    drawn = resolve("column-marginals", x).draw(x[:3], seed=0, query=0, samples=range(8))
+    expected = resolve("column-marginals", x.float()).draw(
+        x[:3].float(), seed=0, query=0, samples=range(8)
+    )
+    assert torch.equal(drawn.float(), expected)
