@@ -60,6 +60,14 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(help="Worker processes.", show_default="one per core")
     ] = None,
+    device: Annotated[str, typer.Option(help="Of models and graphs: cpu, cuda.")] = "cpu",
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure/--report-only",
+            help="Measure what is missing, or only make tables of what is kept.",
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(help="Of noise and of methods that draw.")] = 0,
     show_list: Annotated[
         bool, typer.Option("--list", help="List the experiments and end.")
@@ -71,6 +79,7 @@ def reproduce(
 
     import torch
 
+    from zorro.cli.subject import check_device
     from zorro.errors import InputError
     from zorro.experiments import EXPERIMENTS, Settings
     from zorro.runs.engines import engine_of
@@ -82,12 +91,15 @@ def reproduce(
         raise InputError(f"NAME: expected one of {', '.join(EXPERIMENTS)}, got {name!r}")
     if checkpoints is not None:
         os.environ["ZORRO_PAPER"] = str(checkpoints)
+    check_device(device)
     torch.set_num_threads(threads)
     settings = Settings(
         runs=out / "runs",
         nodes=nodes,
         methods=None if methods is None else tuple(part.strip() for part in methods.split(",")),
         engine=engine_of(engine, queries=nodes or 300, workers=workers, threads=threads),
+        device=device,
+        measures=measure,
         seed=seed,
         on_outcome=_Lines(),
     )

@@ -63,7 +63,7 @@ def load(
     device: str = "cpu",
 ) -> Subject:
     """Return what the options name; a checkpoint's record fills in those that are None."""
-    _check_device(device)
+    check_device(device)
     record = _record(checkpoint)
     dataset = _given(dataset, "--dataset", record.get("dataset"), checkpoint)
     model = _given(model, "--model", record.get("architecture"), checkpoint)
@@ -83,7 +83,8 @@ def load(
     return Subject(network.to(device).eval(), data.to(device), dataset, description)
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
+    """Raise `InputError` unless tensors can be put on a device."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:

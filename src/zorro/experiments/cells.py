@@ -14,31 +14,40 @@ from zorro.models import checkpoint
 
 @dataclass(frozen=True)
 class Cell:
-    """A model of the paper's on a data set; `str` names it."""
+    """A model of the paper's on a data set; `str` names it.
+
+    Args:
+        dataset: by its name.
+        model: by its name.
+        epoch: of the training that left the model; the last one when None.
+    """
 
     dataset: str
     model: str
+    epoch: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.dataset} {self.model}"
+        name = f"{self.dataset} {self.model}"
+        return name if self.epoch is None else f"{name} epoch {self.epoch}"
 
     def load(self) -> tuple[nn.Module, Data]:
         """Return the trained model and its graph."""
         graph = data.load(self.dataset)
         model = models.build(self.model, graph.num_features, int(graph.y.max()) + 1)
-        checkpoint.load(model, checkpoint.paper_checkpoint(self.dataset, self.model))
+        path = checkpoint.paper_checkpoint(self.dataset, self.model, epoch=self.epoch)
+        checkpoint.load(model, path)
         return model.eval(), graph
 
-    def nodes(self, count: int | None = None) -> list[int]:
-        """Return so many of the paper's query nodes, all when None.
+    def nodes(self) -> list[int]:
+        """Return the paper's query nodes; the first ones are a fair part of all.
 
-        On the citation graphs these are the first, which are in no order; of the houses, whose
-        nodes are in order, they are drawn at random, always the same.
+        On the citation graphs they are in no order; those of the houses, which are, are shuffled,
+        always in the same way.
         """
         every = [int(node) for node in data.paper_nodes(self.dataset)]
-        if count is not None and self.model == "gcn3":
+        if self.model == "gcn3":
             every = np.random.default_rng(0).permutation(every).tolist()
-        return every[:count]
+        return every
 
 
 CITATION = tuple(

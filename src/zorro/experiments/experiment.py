@@ -20,6 +20,8 @@ class Settings:
         nodes: query nodes of each cell; all of the paper's when None.
         methods: only these; the experiment's own when None.
         engine: what computes.
+        device: of models and graphs.
+        measures: whether to measure what is missing, or only to report what is kept.
         seed: of noise and of methods that draw.
         on_outcome: told of each finished measurement, and of how many there are.
     """
@@ -28,6 +30,8 @@ class Settings:
     nodes: int | None = None
     methods: tuple[str, ...] | None = None
     engine: Engine = field(default_factory=InProcess)
+    device: str = "cpu"
+    measures: bool = True
     seed: int = 0
     on_outcome: Callable[[str, Outcome], None] = lambda what, outcome: None
 

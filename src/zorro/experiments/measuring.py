@@ -1,156 +1,186 @@
-"""Measure methods on query nodes; what is finished is kept in runs and not computed again."""
+"""Measure; what is finished is kept in runs and not computed again."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
-from zorro.experiments.cells import Cell
 from zorro.experiments.experiment import Settings
-from zorro.explainers.evaluation import evaluate
-from zorro.explainers.masks import Masks
-from zorro.explainers.registry import build_with
-from zorro.explainers.subject import Subject
-from zorro.explainers.subjects import Subjects
-from zorro.metrics import nodes_of_top_edges, top_k
-from zorro.noise import resolve
-from zorro.runs.manifest import assembled, digest, model_digest
-from zorro.runs.run import Run, record
-from zorro.runs.task import Answer
+from zorro.experiments.jobs import Job, Measured, Place, loaded
+from zorro.runs import folder as folders
+from zorro.runs.manifest import Manifest, assembled, digest, model_digest
+from zorro.runs.run import Run
+from zorro.runs.store import Store
+from zorro.runs.task import Answer, Query
 
-FRESH = 1000  # samples on which sets are measured
-TRAINING_NODES = 140  # that PGExplainer is trained on, at most
-TOP = 5  # nodes that a soft mask is cut down to, the size of a house
-FRESH_SEED = 1  # of noise that no method has seen
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A method with its options, in one of two settings.
-
-    Args:
-        name: in the tables.
-        method: of `zorro.explainers`.
-        options: of the method.
-        noise: that it searches with; all are measured on column marginals.
-        reference: whether it looks at the truncated graph, as the published code does, instead of
-            one that keeps the whole graph's prediction.
-    """
-
-    name: str
-    method: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    noise: str = "column-marginals"
-    reference: bool = False
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured of one explanation."""
+    """What was measured at one node."""
 
-    values: Mapping[str, Any]
+    values: Row
     status: str = "measured"
     certified: bool = False
 
     def to_json(self) -> str:
         """Return the values as one line."""
-        return json.dumps(dict(self.values))
+        return json.dumps(self.values)
 
 
 @dataclass(frozen=True)
-class MeasuringTask:
-    """Explains with one variant in one cell, and measures what it says."""
+class JobsTask:
+    """Several jobs for the same workers; a query is a place in `items`.
 
-    cell: Cell
-    variant: Variant
-    seed: int
+    Args:
+        jobs: opened when they are first met.
+        items: (job, node).
+        place: where.
+    """
+
+    jobs: Sequence[Job]
+    items: Sequence[tuple[int, int]]
+    place: Place
 
     def open(self, *, workers: int = 1) -> Answer:
-        """Return what measures a node."""
-        model, data = _loaded(self.cell)
-        cut: dict[str, Any] = {"halo": 0, "check": "none"} if self.variant.reference else {}
-        subjects = Subjects(
-            model, data.x, data.edge_index, noise=self.variant.noise, seed=self.seed, **cut
+        """Return what measures an item."""
+        place = replace(self.place, workers=workers)
+        opened: dict[int, Measured] = {}
+
+        def answer(item: int) -> Measurement:
+            job, node = self.items[item]
+            if job not in opened:
+                opened[job] = self.jobs[job].open(place)
+            return Measurement(opened[job](node))
+
+        return answer
+
+
+class Measurements:
+    """Rows by job, and what they were made with."""
+
+    def __init__(self, runs: Path) -> None:
+        self._runs = runs
+        self._made: dict[str, None] = {}
+
+    def of(self, job: Job, *, device: str | None = None, count: int | None = None) -> list[Row]:
+        """Return what is kept of a job, in the order of its nodes.
+
+        Args:
+            job: which.
+            device: on which it was measured; any when None, and then each node once.
+            count: only the first so many of its nodes.
+        """
+        by_node: dict[int, Row] = {}
+        for each in [device] if device else _devices(self._runs):
+            path = _path(self._runs, each, job)
+            if not folders.is_run(path):
+                continue
+            run = Run(path)
+            found = [
+                json.loads(outcome.explanation)
+                for outcome in run.outcomes(failed=False)
+                if outcome.explanation is not None
+            ]
+            by_node = {row["node"]: row for row in found} | by_node
+            for hardware in dict.fromkeys(row["on"] for row in found):
+                self._made[_made_with(run.manifest, hardware)] = None
+        return [by_node[node] for node in job.nodes[:count] if node in by_node]
+
+    @property
+    def made_with(self) -> tuple[str, ...]:
+        """Versions and hardware behind the rows that were asked for."""
+        return tuple(self._made)
+
+
+def measure(
+    jobs: Sequence[Job], settings: Settings, *, counts: Mapping[str, int] | None = None
+) -> Measurements:
+    """Measure what is missing of several jobs, the first node of all before the second of any.
+
+    Args:
+        jobs: what.
+        settings: how; `settings.nodes` limits the nodes of every job.
+        counts: further limits, by a job's name.
+    """
+    if settings.measures:
+        _record(jobs, settings, counts or {})
+    return Measurements(settings.runs)
+
+
+def _record(jobs: Sequence[Job], settings: Settings, counts: Mapping[str, int]) -> None:
+    with ExitStack() as stack:
+        stores = []
+        missing: list[tuple[int, int, int]] = []  # position, job, node
+        for place, job in enumerate(jobs):
+            path = _path(settings.runs, settings.device, job)
+            stack.enter_context(folders.locked(path))
+            folders.prepare(path, _manifest(job, settings))
+            stores.append(stack.enter_context(Store(path / folders.OUTCOMES, write=True)))
+            ended = set(stores[-1].ended())
+            wanted = job.nodes[: limit(job, settings, counts)]
+            missing += [(at, place, node) for at, node in enumerate(wanted) if at not in ended]
+        missing.sort()
+        task = JobsTask(
+            jobs,
+            [(job, node) for _, job, node in missing],
+            Place(settings.device, settings.seed),
         )
-        context = {
-            "subjects": subjects,
-            "noise": subjects.noise,
-            "training_nodes": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
-        }
-        method = build_with(self.variant.method, context, **self.variant.options)
-        noise = resolve("column-marginals", data.x)
-
-        def measure(node: int) -> Measurement:
-            subject = subjects.of(node)
-            started = time.perf_counter()
-            masks = method.explain(subject)
-            seconds = time.perf_counter() - started
-            values = asdict(
-                evaluate(subject, masks, noise, samples=FRESH, seed=self.seed + FRESH_SEED)
-            )
-            return Measurement({**values, **_chosen(subject, masks), "seconds": seconds})
-
-        return measure
+        queries = (Query(item, item) for item in range(len(missing)))
+        for outcome in settings.engine.map(task, queries):
+            at, place, node = missing[outcome.query.position]
+            outcome = replace(outcome, query=Query(at, node))
+            stores[place].add(outcome)
+            settings.on_outcome(f"{jobs[place].cell}, {jobs[place].name}", outcome)
 
 
-def _chosen(subject: Subject, masks: Masks) -> dict[str, Any]:
-    """Return the ids of the nodes that were selected, or of the five that count most."""
-    candidates = subject.graph.candidates
-    chosen: Tensor | None = None
-    if masks.edges is not None:
-        graph = subject.graph
-        every = nodes_of_top_edges(
-            masks.edges, edge_index=graph.edge_index, num_nodes=graph.x.size(0), at_least=TOP
-        )
-        chosen = every[: candidates.numel()]
-    elif masks.nodes is not None and _is_hard(masks.nodes):
-        chosen = masks.nodes.bool()
-    elif masks.nodes is not None:
-        chosen = top_k(masks.nodes, k=TOP)
-    return {
-        "node": subject.graph.query,
-        "candidates": candidates.numel(),
-        "chosen": None if chosen is None else candidates[chosen].tolist(),
-    }
+def limit(job: Job, settings: Settings, counts: Mapping[str, int]) -> int | None:
+    """Return how many of its nodes a job is measured at; all when None."""
+    limits = [n for n in (settings.nodes, counts.get(job.name)) if n is not None]
+    return min(limits, default=None)
 
 
-def _is_hard(mask: Tensor) -> bool:
-    return bool(((mask == 0) | (mask == 1)).all())
+def _path(runs: Path, device: str, job: Job) -> Path:
+    return runs / device / _slug(str(job.cell)) / _slug(job.name)
 
 
-@cache
-def _loaded(cell: Cell) -> tuple[Any, Any]:
-    return cell.load()
+def _slug(text: str) -> str:
+    return text.replace(" ", "-").replace("/", "-")
 
 
-def measured(
-    experiment: str, cell: Cell, variant: Variant, nodes: Sequence[int], settings: Settings
-) -> list[dict[str, Any]]:
-    """Return a variant's measurements in a cell, node by node, without those that failed."""
-    model, data = _loaded(cell)
-    manifest = assembled(
-        nodes,
-        asked={"experiment": experiment, "subject": f"{variant.name} on {cell}"},
-        data={"name": cell.dataset, "sha256": digest(data.x, data.edge_index)},
-        model={"class": cell.model, "sha256": model_digest(model)},
-        parameters={**asdict(variant), "seed": settings.seed, "fresh_samples": FRESH, "tau": None},
+def _devices(runs: Path) -> list[str]:
+    return sorted(path.name for path in runs.iterdir()) if runs.is_dir() else []
+
+
+def _manifest(job: Job, settings: Settings) -> Manifest:
+    model, data = loaded(job.cell)
+    return assembled(
+        job.nodes,
+        asked={"subject": f"{job.name} on {job.cell}"},
+        data={"name": job.cell.dataset, "sha256": digest(data.x, data.edge_index)},
+        model={"class": job.cell.model, "sha256": model_digest(model)},
+        parameters={**job.parameters, "seed": settings.seed},
     )
-    where = "reference" if variant.reference else "ours"
-    path = settings.runs / where / str(cell).replace(" ", "-") / variant.name.replace(" ", "-")
-    task = MeasuringTask(cell, variant, settings.seed)
-    for outcome in record(path, task, nodes, manifest=manifest, engine=settings.engine):
-        settings.on_outcome(f"{cell}, {variant.name}", outcome)
-    kept = (outcome.explanation for outcome in Run(path).outcomes(failed=False))
-    return [json.loads(text) for text in kept if text is not None]
 
 
-def mean(rows: Sequence[Mapping[str, Any]], measure: str) -> float | None:
+def _made_with(manifest: Manifest, hardware: str) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
+    return f"{hardware}: Python {manifest['made']['python']}, {versions}"
+
+
+def mean(rows: Sequence[Row], measure: str) -> float | None:
     """Return the mean of a measure; None if a method does not have it."""
-    values = [float(row[measure]) for row in rows if row.get(measure) is not None]
+    values = list(values_of(rows, measure))
     return sum(values) / len(values) if values else None
+
+
+def values_of(rows: Sequence[Row], measure: str) -> Iterator[float]:
+    """Yield a measure's values, without rows that lack it."""
+    for row in rows:
+        if row.get(measure) is not None:
+            yield float(row[measure])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from zorro.experiments.cells import CITATION
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.experiment import Experiment, Settings
-from zorro.experiments.measuring import Variant, mean, measured
+from zorro.experiments.jobs import FRESH, PAPER_TAU, MethodJob, Variant
+from zorro.experiments.measuring import Measurements, limit, mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table
 
@@ -14,80 +18,129 @@ MEASURES = {
     "fidelity": "RDT-fidelity",
     "validity": "Validity",
 }
-# The published τ = .98 was run as "above .97".
-_PAPER = {"zorro .85": 0.85, "zorro .98": 0.97}
-VARIANTS = (
-    *(
-        Variant(f"{name} reference", "zorro-paper", {"tau": tau}, "published", reference=True)
-        for name, tau in _PAPER.items()
-    ),
-    *(Variant(name, "zorro-paper", {"tau": tau}) for name, tau in _PAPER.items()),
-    Variant("gnnexplainer", "gnnexplainer"),
-    Variant("pgm", "pgm"),
-    Variant("pgexplainer", "pgexplainer"),
-    Variant("grad", "grad"),
-    Variant("grad-input", "grad-input"),
-    Variant("empty", "empty"),
-    Variant("guided .85", "zorro", {"tau": 0.85}),
+# How far a mean may be from the published one to count as reproduced.
+TOLERANCES = {"feature_entropy": 0.15, "node_entropy": 0.15, "fidelity": 0.02, "validity": 0.02}
+ZORRO = tuple(
+    Variant(f"zorro {name}", "zorro-paper", {"tau": tau}) for name, tau in PAPER_TAU.items()
 )
-_BY_DEFAULT = tuple(v.name for v in VARIANTS if v.method not in ("pgm", "pgexplainer"))
+OTHERS = tuple(
+    Variant(name, name)
+    for name in ("gnnexplainer", "pgm", "pgexplainer", "subgraphx", "grad", "grad-input", "empty")
+)
+GUIDED = Variant("guided .85", "zorro", {"tau": 0.85})
+# Slow ones are measured on a part of the nodes, SubgraphX only when it is asked for.
+COUNTS = {"pgm": 40, "pgexplainer": 100, "subgraphx": 5}
+_ON_DEMAND = ("subgraphx",)
+
+Entry = dict[str, Any]
+
+
+def jobs_in(cells: Sequence[Cell], settings: Settings) -> list[MethodJob]:
+    """Return what the table is made of: Zorro in both settings, others on the whole prediction."""
+    variants = (*ZORRO, *(variant.referring() for variant in ZORRO), *OTHERS, GUIDED)
+    every = [MethodJob(cell, variant) for variant in variants for cell in cells]
+    return [job for job in every if wanted(job, settings, without=_ON_DEMAND)]
+
+
+def wanted(job: MethodJob, settings: Settings, *, without: Sequence[str] = ()) -> bool:
+    """Whether a job is asked for: by its method's name, or by its own, the setting included.
+
+    Args:
+        job: which.
+        settings: what is asked for.
+        without: methods that are measured only if they are named.
+    """
+    if settings.methods is None:
+        return job.variant.name not in without
+    return job.variant.name in settings.methods or job.name in settings.methods
 
 
 def run(settings: Settings) -> Report:
     """Measure every variant in every cell."""
+    jobs = jobs_in(CITATION, settings)
+    found = measure(jobs, settings, counts=COUNTS)
+    entries = list(_entries(jobs, found, settings))
+    text = "\n".join([_INTRODUCTION, "", _agreement(entries), "", *_tables(entries)])
+    return Report(REAL.title, entries, text, made_with=found.made_with)
+
+
+_INTRODUCTION = (
+    "*paper*: the published value. *reference graph*: the published set-up run here: the truncated "
+    "graph, and the published code's 100 noise samples both to search and to measure. *ours*: the "
+    "prediction that the model makes on the whole graph is explained, and fidelity is measured on "
+    f"{FRESH} samples that no search has seen. `zorro .98` ends above .97, as the published runs "
+    "did. Numbers of nodes that are not 300 are in brackets."
+)
+
+
+def _entries(jobs: Sequence[MethodJob], found: Measurements, settings: Settings) -> Iterator[Entry]:
     values = published_by("real_main", "metric", "method", "dataset", "model")
-    wanted = settings.methods or _BY_DEFAULT
-    rows: list[dict[str, object]] = []
-    for cell in CITATION:
-        nodes = cell.nodes(settings.nodes)
-        for variant in VARIANTS:
-            if variant.name not in wanted:
-                continue
-            found = measured("real", cell, variant, nodes, settings)
-            theirs = variant.name.removesuffix(" reference")
-            for measure in MEASURES:
-                value = mean(found, measure)
-                key = (measure, theirs, cell.dataset, cell.model)
-                rows.append(
-                    {
-                        "measure": measure,
-                        "method": variant.name,
-                        "dataset": cell.dataset,
-                        "model": cell.model,
-                        "nodes": len(found),
-                        "published": values.get(key),
-                        "ours": value,
-                    }
-                )
-    return Report(REAL.title, rows, _text(rows))
+    for job in jobs:
+        rows = found.of(job, count=limit(job, settings, COUNTS))
+        for name in MEASURES:
+            cell, variant = job.cell, job.variant
+            yield {
+                "measure": name,
+                "method": variant.name,
+                "setting": "reference graph" if variant.reference else "ours",
+                "dataset": cell.dataset,
+                "model": cell.model,
+                "nodes": len(rows),
+                "published": values.get((name, variant.name, cell.dataset, cell.model)),
+                "value": mean(rows, name),
+            }
 
 
-def _text(rows: list[dict[str, object]]) -> str:
-    """Return a table per measure: paper / ours in every cell."""
-    methods = list(dict.fromkeys(str(row["method"]) for row in rows))
-    by_place = {(r["measure"], r["method"], r["dataset"], r["model"]): r for r in rows}
-    parts = [
-        "Entries are *paper* / *ours*. *reference* repeats the published set-up: the truncated "
-        "graph, and the published code's noise. Fidelity is measured on 1,000 samples that no "
-        "search has seen, where the paper used 100.",
-        "",
+def _tables(entries: Sequence[Entry]) -> Iterator[str]:
+    """Yield a table per measure: a line for each method and each source of its values."""
+    places = [(cell.dataset, cell.model) for cell in CITATION]
+    for name, title in MEASURES.items():
+        lines: list[list[object]] = []
+        of_measure = [entry for entry in entries if entry["measure"] == name]
+        for method in dict.fromkeys(entry["method"] for entry in of_measure):
+            mine = [entry for entry in of_measure if entry["method"] == method]
+            by_place = {(e["setting"], e["dataset"], e["model"]): e for e in mine}
+            theirs = {(e["dataset"], e["model"]): e["published"] for e in mine}
+            lines.append([method, "paper", *(theirs.get(place) for place in places)])
+            for setting in ("reference graph", "ours"):
+                if any(entry["setting"] == setting for entry in mine):
+                    shown = (_shown(by_place.get((setting, *place))) for place in places)
+                    lines.append([method, setting, *shown])
+        header = ["method", "source", *(f"{dataset} {model}" for dataset, model in places)]
+        yield f"## {title}\n\n{as_table(header, lines)}\n"
+
+
+def _shown(entry: Entry | None) -> str:
+    if entry is None or entry["value"] is None:
+        return "–"
+    count = "" if entry["nodes"] == 300 else f" ({entry['nodes']})"
+    return f"{entry['value']:.2f}{count}"
+
+
+def _agreement(entries: Sequence[Entry]) -> str:
+    """Say in how many of Zorro's cells the published values come out, and where they do not."""
+    by_cell: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries:
+        if entry["setting"] == "reference graph" and entry["value"] is not None:
+            by_cell.setdefault((entry["method"], entry["dataset"], entry["model"]), []).append(
+                entry
+            )
+    outside = [
+        f"{' '.join(cell)}: {entry['measure']} {entry['value']:.2f}, published "
+        f"{entry['published']:.2f}"
+        for cell, some in by_cell.items()
+        for entry in some
+        if abs(entry["value"] - entry["published"]) > TOLERANCES[entry["measure"]] + 0.005
     ]
-    for measure, title in MEASURES.items():
-        lines = []
-        for name in methods:
-            line: list[object] = [name]
-            for cell in CITATION:
-                row = by_place.get((measure, name, cell.dataset, cell.model))
-                line.append("–" if row is None else _pair(row["published"], row["ours"]))
-            lines.append(line)
-        parts += [f"## {title}", "", as_table(["method", *map(str, CITATION)], lines), ""]
-    return "\n".join(parts)
-
-
-def _pair(published: object, ours: object) -> str:
-    one = f"{published:.2f}" if isinstance(published, float) else "–"
-    other = f"{ours:.2f}" if isinstance(ours, float) else "–"
-    return f"{one} / {other}"
+    wrong = {line.split(":")[0] for line in outside}
+    limits = ", ".join(f"{name} ±{value}" for name, value in TOLERANCES.items())
+    lines = [
+        f"On the reference graph Zorro's values agree with the published ones (all four: {limits}, "
+        f"half a unit of the published last digit allowed for) in {len(by_cell) - len(wrong)} of "
+        f"{len(by_cell)} cells.",
+        *(f"- {line}" for line in outside),
+    ]
+    return "\n".join(lines)
 
 
 REAL = Experiment("real", "The paper's main table", "tab:real_main", run)

@@ -30,12 +30,14 @@ class Report:
         rows: one measured value or mean each, with what it is of.
         text: Markdown: tables beside the published values, and what to make of them.
         figures: by name; each draws itself into a file.
+        made_with: versions and hardware behind the rows; those in use when empty.
     """
 
     title: str
     rows: Sequence[Row]
     text: str
     figures: Mapping[str, Draw] = field(default_factory=dict)
+    made_with: Sequence[str] = ()
 
     def write(self, folder: Path, name: str, *, command: str) -> list[Path]:
         """Write everything below a name; return the files."""
@@ -49,9 +51,10 @@ class Report:
                 drawn.append(folder / f"{stem}.{kind}")
                 draw(drawn[-1])
         pictures = [f"![{path.stem}]({path.name})" for path in drawn if path.suffix == ".png"]
+        made_with = "; ".join(self.made_with) or versions()
         page = folder / f"{name}.md"
         page.write_text(
-            "\n".join([f"# {self.title}", "", f"`{command}`; {versions()}.", "", self.text, ""])
+            "\n".join([f"# {self.title}", "", f"`{command}`; {made_with}.", "", self.text, ""])
             + "".join(f"\n{picture}\n" for picture in pictures),
             encoding="utf-8",
         )

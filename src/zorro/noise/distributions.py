@@ -12,6 +12,7 @@ from zorro.features import Features
 from zorro.noise.streams import BLOCK, generator, parts_of
 
 NoiseFunction = Callable[[Tensor, int, torch.Generator], Tensor]
+_COLUMNS = 64
 
 
 class WholeRows:
@@ -101,20 +102,33 @@ class PublishedDraw:
     """The draw of the paper's published code, for parity: one generator, row indices per entry.
 
     The first sample takes the generator's first n·d numbers, and so on; the query plays no part.
+    The last draw is kept, since the same samples serve to search and to measure.
     """
 
     name = "published"
 
     def __init__(self, x: Tensor) -> None:
         self._x = x
+        self._kept: tuple[object, Tensor] | None = None
 
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
         """Return the noise (S, n, d)."""
+        asked = (seed, tuple(candidates.shape), samples)
+        if self._kept is None or self._kept[0] != asked:
+            self._kept = (asked, self._drawn(tuple(candidates.shape), seed, samples))
+        return self._kept[1]
+
+    def _drawn(self, shape: tuple[int, ...], seed: int, samples: range) -> Tensor:
         stream = torch.Generator("cpu").manual_seed(seed)
-        columns = torch.arange(candidates.size(1))
         drawn = []
         for sample in range(samples.stop):
-            rows = torch.randint(self._x.size(0), tuple(candidates.shape), generator=stream)
+            rows = torch.randint(self._x.size(0), shape, generator=stream)
             if sample >= samples.start:
-                drawn.append(self._x[rows.to(self._x.device), columns.to(self._x.device)])
-        return torch.stack(drawn)
+                drawn.append(rows)
+        rows = torch.cat(drawn).to(self._x.device)  # (S · n, d)
+        values = self._x.new_empty(rows.shape)
+        # Some columns at a time, so that their values stay in the processor's cache.
+        for some in torch.arange(shape[1], device=self._x.device).split(_COLUMNS):
+            part = slice(int(some[0]), int(some[-1]) + 1)
+            values[:, part] = self._x[:, part].contiguous().gather(0, rows[:, part])
+        return values.reshape(len(samples), *shape)
