@@ -26,7 +26,10 @@ _CELL = 0.3  # inches
 _LONGEST = 11.0  # inches that all cells may take in one direction
 _LEAST = 1.2
 _LINE = 0.14  # inches between the ticks' labels
-_LETTER = 0.075  # inches, of the ticks' labels
+_LETTER = 0.068  # inches, of the ticks' labels
+_LONGEST_BAR = 3.0
+_ABSENT = "#EEF1F3"
+_LIGHT_TO_DARK = (_ABSENT, palette.PLAIN, "#00243A")
 _MOST_NUMBERS = 120  # cells in which the value is written
 
 
@@ -51,9 +54,7 @@ def features(
         node_names: shown instead of ids.
     """
     if not isinstance(explanation, Explanation):
-        raise InputError(
-            f"explanation: expected an Explanation, got {type(explanation).__name__}"
-        )
+        raise InputError(f"explanation: expected an Explanation, got {type(explanation).__name__}")
     check_names("feature_names", feature_names, explanation.graph.num_features)
     check_names("node_names", node_names, explanation.graph.num_nodes)
     nodes = sorted(explanation.nodes, key=lambda node: (node != explanation.node, node))
@@ -66,11 +67,9 @@ def features(
     inner = (cell_width * len(columns), cell_height * len(rows))
     left = 0.6 + _LETTER * max(map(len, rows))
     below = 0.5 + _LETTER * max(map(len, columns))
-    width, height = left + inner[0] + 1.4, below + inner[1] + 0.6
+    width, height = max(4.0, left + inner[0] + 1.4), below + inner[1] + 0.6
     figure = new_figure(width, height)
-    axes = figure.add_axes(
-        (left / width, below / height, inner[0] / width, inner[1] / height)
-    )
+    axes = figure.add_axes((left / width, below / height, inner[0] / width, inner[1] / height))
     mesh = _draw_cells(axes, values, lines=min(cell_width, cell_height) > 0.1)
     _name_ticks(axes, rows, columns, cell_width=cell_width, cell_height=cell_height)
     if nodes[0] == explanation.node:
@@ -78,9 +77,14 @@ def features(
     if _is_binary(values):
         _draw_key(axes, mesh)
     else:
-        bar_height = max(inner[1], 1.0)
+        tall = min(inner[1], _LONGEST_BAR)
         bar = figure.add_axes(
-            ((left + inner[0] + 0.15) / width, below / height, 0.12 / width, bar_height / height)
+            (
+                (left + inner[0] + 0.15) / width,
+                (below + inner[1] - tall) / height,
+                0.12 / width,
+                tall / height,
+            )
         )
         figure.colorbar(mesh, cax=bar).ax.tick_params(labelsize=8)
         if values.size <= _MOST_NUMBERS and min(cell_width, cell_height) >= _CELL:
@@ -119,15 +123,17 @@ def _is_binary(values: NDArray[np.float64]) -> bool:
 
 
 def _draw_cells(axes: Axes, values: NDArray[np.float64], *, lines: bool) -> QuadMesh:
-    from matplotlib.colors import ListedColormap
+    from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
 
+    colours: Colormap | str
     if _is_binary(values):
-        colours, low, high = ListedColormap(["#EEF1F3", palette.PLAIN]), 0.0, 1.0
+        colours, low, high = ListedColormap([_ABSENT, palette.PLAIN]), 0.0, 1.0
     elif values.min() < 0:
         high = float(np.abs(values).max())
         colours, low = "RdBu_r", -high
     else:
-        colours, low, high = "cividis_r", 0.0, float(values.max())
+        colours = LinearSegmentedColormap.from_list("values", _LIGHT_TO_DARK)
+        low, high = 0.0, float(values.max())
     mesh = axes.pcolormesh(
         values,
         cmap=colours,
@@ -147,8 +153,9 @@ def _name_ticks(
     axes: Axes, rows: list[str], columns: list[str], *, cell_width: float, cell_height: float
 ) -> None:
     """Name rows and columns, so many of them as can be read."""
+    fits = _LETTER * max(map(len, columns)) < cell_width
     for axis, names, cell, turn in (
-        (axes.xaxis, columns, cell_width, 90),
+        (axes.xaxis, columns, cell_width, 0 if fits else 90),
         (axes.yaxis, rows, cell_height, 0),
     ):
         step = math.ceil(_LINE / cell)
@@ -183,7 +190,7 @@ def _write_values(axes: Axes, values: NDArray[np.float64], mesh: QuadMesh) -> No
         axes.text(
             column + 0.5,
             row + 0.5,
-            f"{value:.1g}" if abs(value) < 1 else f"{value:.3g}",
+            f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}",
             ha="center",
             va="center",
             fontsize=6,

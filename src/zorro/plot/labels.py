@@ -17,11 +17,13 @@ _GAP = 1.5  # points between a node and its label
 
 @dataclass(frozen=True)
 class Label:
-    """A text whose middle is at (x, y)."""
+    """A text whose middle is at (x, y), and about how large it is."""
 
     text: str
     x: float
     y: float
+    width: float
+    height: float
 
 
 def font_size(labels: int) -> float:
@@ -33,59 +35,58 @@ def placed(
     points: Sequence[tuple[float, float]],
     texts: Sequence[str],
     *,
-    obstacles: Sequence[tuple[float, float]],
+    radii: Sequence[float],
     size: float,
     points_per_unit: float,
-    radius: float,
 ) -> list[Label]:
     """Return labels beside points, in the order of importance, without those that find no place.
 
     Args:
         points: where the labelled nodes are; the middle of the picture is (0, 0).
         texts: their labels.
-        obstacles: all that must not be covered, the points among them.
+        radii: of the nodes, in points.
         size: of the font, in points.
         points_per_unit: how large the picture's unit is printed.
-        radius: of the nodes, in points.
     """
-    free = _Space(np.array(obstacles, float).reshape(-1, 2), radius / points_per_unit)
+    free = _Space(np.array(points).reshape(-1, 2), np.array(radii) / points_per_unit)
     height = _HEIGHT * size / points_per_unit
     labels = []
-    for (x, y), text in zip(points, texts, strict=True):
+    for (x, y), text, radius in zip(points, texts, radii, strict=True):
         width = _WIDTH * size * max(1, len(text)) / points_per_unit
         outwards = math.atan2(y, x) if (x, y) != (0, 0) else math.pi / 2
+        reach = (radius + _GAP) / points_per_unit
         for turn in _DIRECTIONS:
             angle = outwards + math.radians(turn)
-            reach = (radius + _GAP) / points_per_unit
             middle = (
                 x + math.cos(angle) * (reach + width / 2),
                 y + math.sin(angle) * (reach + height / 2),
             )
             if free.take(middle, width / 2, height / 2):
-                labels.append(Label(text, *middle))
+                labels.append(Label(text, *middle, width, height))
                 break
     return labels
 
 
 class _Space:
-    """Where labels may still go."""
+    """Where labels may still go.
 
-    def __init__(self, points: NDArray[np.float64], radius: float) -> None:
+    Args:
+        points: (n, 2), with
+        radii: (n,) around them, which labels must not touch.
+    """
+
+    def __init__(self, points: NDArray[np.float64], radii: NDArray[np.float64]) -> None:
         self._points = points
-        self._radius = radius
-        self._boxes = np.zeros((0, 4))
+        self._radii = radii
+        self._boxes = np.zeros((0, 4))  # middles and half sizes
 
     def take(self, middle: tuple[float, float], half_width: float, half_height: float) -> bool:
         """Take a box if it is free."""
-        x, y = middle
-        aside = np.abs(self._points - middle) < (half_width, half_height)
-        near = np.abs(self._points - middle) - (half_width, half_height)
-        near = np.hypot(*np.maximum(near, 0).T) < self._radius
-        boxes = self._boxes
-        covers = (np.abs(boxes[:, 0] - x) < boxes[:, 2] + half_width) & (
-            np.abs(boxes[:, 1] - y) < boxes[:, 3] + half_height
-        )
-        if bool(aside.all(axis=1).any()) or bool(near.any()) or bool(covers.any()):
+        half = np.array([half_width, half_height])
+        beyond = np.maximum(np.abs(self._points - middle) - half, 0)
+        touches = np.hypot(beyond[:, 0], beyond[:, 1]) < self._radii
+        apart = np.abs(self._boxes[:, :2] - middle) - self._boxes[:, 2:] - half
+        if bool(touches.any()) or bool((apart < 0).all(axis=1).any()):
             return False
-        self._boxes = np.vstack([boxes, [x, y, half_width, half_height]])
+        self._boxes = np.vstack([self._boxes, [*middle, *half]])
         return True

@@ -25,8 +25,8 @@ def check_names(argument: str, names: Names | None, count: int | None) -> None:
 def name_of(names: Names | None, number: int, *, otherwise: str | None = None) -> str:
     """Return the name of a thing on one short line, or its number where it has none.
 
-    >>> name_of(["a", "a  name of\\\\nthree lines"], 1), name_of({7: "seven"}, 8)
-    ('a name of three lines', '8')
+    >>> name_of(["one", " two   words "], 1), name_of({7: "seven"}, 8)
+    ('two words', '8')
     """
     default = str(number) if otherwise is None else otherwise
     if names is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,21 +10,23 @@ import torch
 from torch import Tensor
 
 from zorro import palette
-from zorro.edge_index import Edges, EdgesByReceiver, edges_of
+from zorro.edge_index import Edges, EdgesByReceiver
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.plot.canvas import new_figure
+from zorro.plot.labels import font_size
 from zorro.plot.names import Names, check_names, name_of
 from zorro.plot.stage import (
+    RING_STYLE,
     Stage,
-    draw_context,
     draw_ground,
     draw_hidden,
     draw_labels,
     draw_query_ring,
+    labels_of,
     stage_of,
 )
-from zorro.scene import Scene, SceneNode, scene_of
+from zorro.scene import Scene, scene_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,29 +71,30 @@ def explanation(
         title: what stands above; the prediction and the size when None.
     """
     if not isinstance(explanation, Explanation):
-        raise InputError(
-            f"explanation: expected an Explanation, got {type(explanation).__name__}"
-        )
+        raise InputError(f"explanation: expected an Explanation, got {type(explanation).__name__}")
     total = explanation.graph.num_nodes
-    graph = graph_of(edge_index, total)
+    _check_size(edge_index, total)
     check_names("node_names", node_names, total)
     check_names("class_names", class_names, None)
-    colour_by = None if classes is None else class_numbers(classes, total)
+    colour_by = None if classes is None else _class_numbers(classes, total)
     scene = scene_of(
         explanation.node,
         explanation.nodes,
-        graph,
+        edge_index,
         hops=explanation.graph.hops if hops is None else hops,
         most_context=most_context,
     )
+    kept = [node for node in scene.nodes if node.selected or node.id == scene.query]
     stage = stage_of(scene)
+    labels = labels_of(scene, stage, kept, lambda node: name_of(node_names, node))
+    stage = stage.holding(labels)
     figure = new_figure(stage.width + _LEGEND, stage.height + _TITLE)
     across, up = stage.width / (stage.width + _LEGEND), stage.height / (stage.height + _TITLE)
     axes = figure.add_axes((0, 0, across, up))
-    draw_ground(axes, scene, stage)
+    draw_ground(axes, scene, stage, {node.id for node in kept})
     _draw_nodes(axes, scene, stage, colour_by)
-    first = [node for node in scene.nodes if node.selected or node.id == scene.query]
-    draw_labels(axes, scene, stage, first, lambda node: name_of(node_names, node))
+    draw_query_ring(axes, stage)
+    draw_labels(axes, labels, font_size(len(kept)))
     draw_hidden(axes, scene)
     _draw_legend(figure, scene, colour_by, class_names, at=(across, up))
     figure.text(
@@ -105,14 +109,10 @@ def explanation(
     return figure
 
 
-def graph_of(
-    edge_index: Tensor | Edges | EdgesByReceiver, total: int
-) -> EdgesByReceiver | Edges | Tensor:
-    """Return the edges of a graph with `total` nodes, or raise `InputError` if they are not."""
+def _check_size(edge_index: Tensor | Edges | EdgesByReceiver, total: int) -> None:
+    """Raise `InputError` if edges cannot be those of a graph with `total` nodes."""
     if isinstance(edge_index, Tensor):
         largest = int(edge_index.max()) if edge_index.numel() else 0
-        if edge_index.dtype == torch.int64 and edge_index.dim() == 2 and largest < total:
-            return edge_index if edge_index.size(0) != 2 else edges_of(edge_index, total)
         if largest >= total:
             raise InputError(
                 f"edge_index: expected edges between the {total} nodes of the explained graph, "
@@ -123,10 +123,9 @@ def graph_of(
             f"edge_index: expected the edges of a graph with {total} nodes, got "
             f"{edge_index.num_nodes}"
         )
-    return edge_index
 
 
-def class_numbers(classes: Tensor | Sequence[int], total: int) -> list[int]:
+def _class_numbers(classes: Tensor | Sequence[int], total: int) -> list[int]:
     """Return the class of each node, or raise `InputError`."""
     values = classes if isinstance(classes, Tensor) else torch.as_tensor(list(classes))
     if values.shape != (total,) or values.is_floating_point() or values.is_complex():
@@ -139,33 +138,38 @@ def class_numbers(classes: Tensor | Sequence[int], total: int) -> list[int]:
     return [int(value) for value in values.tolist()]
 
 
-def marker_of(number: int) -> str:
+def _marker(number: int) -> str:
     """Return the marker of a class: colours that are used again have another one."""
     return MARKERS[palette.repetition(number) % len(MARKERS)]
 
 
 def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | None) -> None:
-    context = [node for node in scene.nodes if not node.selected and node.id != scene.query]
-    colours = None
-    if classes is not None:
-        colours = [palette.class_colour(classes[node.id]) for node in context]
-    draw_context(axes, context, colours)
+    """Draw all nodes, those alike but for place and colour at once."""
+    alike = defaultdict(list)
     for node in scene.nodes:
-        if node in context:
-            continue
-        colour = palette.PLAIN if classes is None else palette.class_colour(classes[node.id])
+        kind = "selected" if node.selected else "query" if node.id == scene.query else "context"
+        marker = "o" if classes is None else _marker(classes[node.id])
+        alike[kind, marker].append(node)
+    for (kind, marker), nodes in alike.items():
+        if classes is not None:
+            colours = [palette.class_colour(classes[node.id]) for node in nodes]
+        else:
+            plain = palette.CONTEXT if kind == "context" else palette.PLAIN
+            colours = [plain] * len(nodes)
+        how = {
+            "selected": {"facecolors": colours, "edgecolors": palette.INK, "linewidths": 0.6},
+            "query": {"facecolors": "white", "edgecolors": colours, "linewidths": 1.8},
+            "context": {"facecolors": colours, "linewidths": 0, "alpha": 0.4 if classes else 1},
+        }[kind]
         axes.scatter(
-            [node.x],
-            [node.y],
-            s=stage.node**2,
-            marker="o" if classes is None else marker_of(classes[node.id]),
-            facecolors=colour if node.selected else "white",
-            edgecolors="white" if node.selected else colour,
-            linewidths=0.8 if node.selected else 1.8,
-            zorder=3,
-            gid=f"node {node.id}",
+            [node.x for node in nodes],
+            [node.y for node in nodes],
+            s=22 if kind == "context" else stage.node**2,
+            marker=marker,
+            zorder=2 if kind == "context" else 3,
+            gid=kind,
+            **how,
         )
-    draw_query_ring(axes, stage)
 
 
 def _draw_legend(
@@ -190,12 +194,15 @@ def _draw_legend(
     ]
     if any(not node.selected and node.id != scene.query for node in scene.nodes):
         entries.append((key("o", markersize=4, color=palette.CONTEXT), "not selected"))
+    if len(scene.nodes) > 1:
+        ring = Line2D([], [], color=palette.LINE, linestyle=RING_STYLE)
+        entries.append((ring, "1, 2, … hops away"))
     if classes is not None:
         shown = sorted({classes[node.id] for node in scene.nodes})
         for number in shown[:_MOST_IN_LEGEND]:
             colour = palette.class_colour(number)
             name = name_of(class_names, number, otherwise=f"class {number}")
-            entries.append((key(marker_of(number), markersize=8, color=colour), name))
+            entries.append((key(_marker(number), markersize=8, color=colour), name))
         if len(shown) > _MOST_IN_LEGEND:
             entries.append((key(""), f"+{len(shown) - _MOST_IN_LEGEND} more classes"))
     legend = figure.legend(
@@ -212,9 +219,7 @@ def _draw_legend(
         text.set_text(name)
 
 
-def _title(
-    explanation: Explanation, class_names: Names | None, node_names: Names | None
-) -> str:
+def _title(explanation: Explanation, class_names: Names | None, node_names: Names | None) -> str:
     predicted = explanation.predicted_class
     name = name_of(class_names, predicted, otherwise=f"class {predicted}")
     fidelity = explanation.fidelity
@@ -223,5 +228,3 @@ def _title(
         f"{len(explanation.nodes)} nodes × {len(explanation.features)} features, fidelity "
         f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}]"
     )
-
-

@@ -38,16 +38,14 @@ def curve(
         feature_names: shown instead of numbers.
     """
     if not isinstance(explanation, Explanation):
-        raise InputError(
-            f"explanation: expected an Explanation, got {type(explanation).__name__}"
-        )
+        raise InputError(f"explanation: expected an Explanation, got {type(explanation).__name__}")
     check_names("node_names", node_names, explanation.graph.num_nodes)
     check_names("feature_names", feature_names, explanation.graph.num_features)
     steps = explanation.steps
     names = [_step_name(step, node_names, feature_names) for step in steps]
     named = len(steps) <= _MOST_NAMED
     inner = min(9.0, max(3.5, 0.2 * len(steps)))
-    below = 0.6 + (0.075 * max(map(len, [*names, "fresh noise"])) if named else 0.0)
+    below = 0.6 + (0.068 * max(map(len, [*names, "fresh noise"])) if named else 0.0)
     width, height = 0.8 + inner + _LEGEND, below + 3.0 + 0.4
     figure = new_figure(width, height)
     axes = figure.add_axes((0.8 / width, below / height, inner / width, 3.0 / height))
@@ -69,7 +67,7 @@ def curve(
     axes.set_ylabel("fidelity")
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, fontsize=8)
     axes.set_title(f"node {explanation.node}: {explanation.status}", fontsize=10, loc="left")
     return figure
 

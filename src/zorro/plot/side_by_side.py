@@ -15,17 +15,18 @@ from zorro.errors import InputError
 from zorro.explainers.masks import Masks
 from zorro.explanation import Explanation
 from zorro.plot.canvas import new_figure
+from zorro.plot.labels import Label, font_size
 from zorro.plot.names import Names, name_of
 from zorro.plot.stage import (
     Stage,
-    draw_context,
     draw_ground,
     draw_hidden,
     draw_labels,
     draw_query_ring,
+    labels_of,
     stage_of,
 )
-from zorro.scene import Scene, scene_of
+from zorro.scene import Scene, SceneNode, scene_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +37,9 @@ Answer = Explanation | Masks | Mapping[int, float] | Sequence[int]
 
 _MOST_COLUMNS = 4
 _TITLE = 0.55  # inches above a panel
-_BAR = 0.7  # inches beside the panels
-_LABELLED = 0.25  # of the largest value: nodes below go without a label
+_BAR = 1.0  # inches beside the panels
+_LEAST_LABELLED = 0.25  # of the highest value: nodes below go without a label
+_CONTEXT = 4.5  # points, the diameter of a node that is not marked
 
 
 def compare(
@@ -80,9 +82,14 @@ def compare(
         hops = max(looked)
     selected = sorted({node for panel in panels for node in panel.selected})
     scene = scene_of(query, selected, edge_index, hops=hops, most_context=most_context)
-    columns = min(len(panels), _MOST_COLUMNS)
-    rows = math.ceil(len(panels) / columns)
+    rows = math.ceil(len(panels) / _MOST_COLUMNS)
+    columns = math.ceil(len(panels) / rows)
     stage = stage_of(scene, least=3.2, most=max(3.6, 16.0 / columns))
+    labels = [
+        labels_of(scene, stage, _named(panel, scene), lambda node: name_of(node_names, node))
+        for panel in panels
+    ]
+    stage = stage.holding([label for some in labels for label in some])
     soft = any(panel.soft for panel in panels)
     width = columns * stage.width + (_BAR if soft else 0.0)
     height = rows * (stage.height + _TITLE)
@@ -98,7 +105,7 @@ def compare(
                 stage.height / height,
             )
         )
-        _draw_panel(axes, panel, scene, stage, shades, node_names)
+        _draw_panel(axes, panel, scene, stage, shades, labels[place])
     draw_hidden(figure.axes[len(panels) - 1], scene)
     if soft:
         _draw_bar(figure, shades, at=columns * stage.width, width=width, height=height)
@@ -134,9 +141,7 @@ def _panels(
     return [_panel(name, answer, query, ids, top) for name, answer in answers.items()]
 
 
-def _panel(
-    name: str, answer: Answer, query: int, candidates: list[int] | None, top: int
-) -> _Panel:
+def _panel(name: str, answer: Answer, query: int, candidates: list[int] | None, top: int) -> _Panel:
     values = _values(f"answers[{name!r}]", answer, query, candidates)
     if values is None:
         return _Panel(name, None, soft=False, selected=())
@@ -191,35 +196,45 @@ def _mask_values(
     return dict(zip(candidates, masks.nodes.tolist(), strict=True))
 
 
+def _named(panel: _Panel, scene: Scene) -> list[SceneNode]:
+    """Return the nodes that are labelled, those with the highest values first."""
+    values = panel.values or {}
+    chosen = set(panel.selected)
+    named = [
+        node for node in scene.nodes if node.id in chosen and values[node.id] >= _LEAST_LABELLED
+    ]
+    return sorted(named, key=lambda node: -values[node.id])
+
+
 def _draw_panel(
     axes: Axes,
     panel: _Panel,
     scene: Scene,
     stage: Stage,
     shades: Colormap,
-    node_names: Names | None,
+    labels: list[Label],
 ) -> None:
-    draw_ground(axes, scene, stage)
     values = panel.values or {}
-    marked = [node for node in scene.nodes if node.id in values]
-    draw_context(axes, [node for node in scene.nodes if node.id not in values], None)
-    axes.scatter(
-        [node.x for node in marked],
-        [node.y for node in marked],
-        s=stage.node**2,
-        c=[shades(values[node.id]) for node in marked],
-        edgecolors=palette.PLAIN,
-        linewidths=0.8,
-        zorder=3,
-        gid="marked",
-    )
+    named = _named(panel, scene)
+    draw_ground(axes, scene, stage, {scene.query, *(node.id for node in named)})
+    for kind, nodes in (
+        ("marked", [node for node in scene.nodes if node.id in values]),
+        ("context", [node for node in scene.nodes if node.id not in values]),
+    ):
+        # A value shows in the size too, from that of context to that of a node that is selected.
+        shares = [values.get(node.id, 0.0) for node in nodes]
+        axes.scatter(
+            [node.x for node in nodes],
+            [node.y for node in nodes],
+            s=[(_CONTEXT + share * (stage.node - _CONTEXT)) ** 2 for share in shares],
+            c=[shades(share) if kind == "marked" else palette.CONTEXT for share in shares],
+            edgecolors=palette.PLAIN if kind == "marked" else "none",
+            linewidths=0.6,
+            zorder=3 if kind == "marked" else 2,
+            gid=kind,
+        )
     draw_query_ring(axes, stage)
-    named = [
-        node
-        for node in sorted(marked, key=lambda node: -values[node.id])
-        if values[node.id] >= _LABELLED and node.id in panel.selected
-    ]
-    draw_labels(axes, scene, stage, named, lambda node: name_of(node_names, node))
+    draw_labels(axes, labels, font_size(len(named)))
     axes.set_title(
         f"{name_of({0: panel.name}, 0)}\n{_summary(panel)}", fontsize=9, parse_math=False
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from zorro.palette import CONTEXT, INK, LINE
-from zorro.plot.labels import font_size, placed
+from zorro.palette import INK, LINE
+from zorro.plot.labels import Label, font_size, placed
 from zorro.scene import Scene, SceneNode
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ _MARGIN = 0.5  # hops around the outermost nodes
 _LEAST = 1.8  # hops from side to side
 _PER_HOP = 1.3  # inches, where there is little to draw
 _PER_NODE = 0.8  # inches from side to side, times the root of the number of selected nodes
-POINTS = 72.0  # in an inch
+_POINTS = 72.0  # in an inch
+_RING = 8.0  # points that the query's ring is wider than a node
+_MANY_LINES = 150  # more edges than these are drawn thin
+RING_STYLE = (0, (4, 4))
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,16 @@ class Stage:
         """In inches."""
         return (self.top - self.bottom) * self.inches_per_hop
 
+    def holding(self, labels: Sequence[Label]) -> Stage:
+        """Return a stage that is as much larger as labels need."""
+        return replace(
+            self,
+            left=min([self.left, *(label.x - label.width / 2 for label in labels)]),
+            right=max([self.right, *(label.x + label.width / 2 for label in labels)]),
+            bottom=min([self.bottom, *(label.y - label.height / 2 for label in labels)]),
+            top=max([self.top, *(label.y + label.height / 2 for label in labels)]),
+        )
+
 
 def stage_of(scene: Scene, *, least: float = 4.0, most: float = 12.0) -> Stage:
     """Return a stage that holds a scene, from `least` to `most` inches from side to side."""
@@ -52,12 +65,27 @@ def stage_of(scene: Scene, *, least: float = 4.0, most: float = 12.0) -> Stage:
     )
     span = max(right - left, top - bottom)
     side = max(least, _PER_HOP * span, _PER_NODE * math.sqrt(selected))
-    size = next(size for up_to, size in ((40, 11.0), (120, 8.0), (math.inf, 6.5)) if selected <= up_to)
+    size = next(
+        size for up_to, size in ((40, 11.0), (120, 8.0), (math.inf, 6.5)) if selected <= up_to
+    )
     return Stage(left, right, bottom, top, min(most, side) / span, size)
 
 
-def draw_ground(axes: Axes, scene: Scene, stage: Stage) -> None:
-    """Draw the rings, faintly, and the edges, those between selected nodes more strongly."""
+def labels_of(
+    scene: Scene, stage: Stage, nodes: Sequence[SceneNode], name: Callable[[int], str]
+) -> list[Label]:
+    """Return labels of nodes, the first of them first, as far as there is room."""
+    return placed(
+        [(node.x, node.y) for node in nodes],
+        [name(node.id) for node in nodes],
+        radii=[(stage.node + (_RING if node.id == scene.query else 0)) / 2 for node in nodes],
+        size=font_size(len(nodes)),
+        points_per_unit=stage.inches_per_hop * _POINTS,
+    )
+
+
+def draw_ground(axes: Axes, scene: Scene, stage: Stage, strong: Collection[int]) -> None:
+    """Draw the rings, and the edges: those between some nodes (ids) more strongly."""
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Circle
 
@@ -65,37 +93,23 @@ def draw_ground(axes: Axes, scene: Scene, stage: Stage) -> None:
     axes.set_axis_off()
     for hop in range(1, max(node.hop for node in scene.nodes) + 1):
         axes.add_patch(
-            Circle((0, 0), hop, fill=False, color=LINE, linewidth=0.8, linestyle=(0, (4, 4)))
+            Circle((0, 0), hop, fill=False, color=LINE, linewidth=0.8, linestyle=RING_STYLE)
         )
-    kept = [node.selected or node.id == scene.query for node in scene.nodes]
-    for strong, colour, width in ((False, LINE, 0.7), (True, "#7A8087", 1.3)):
+    is_strong = [node.id in strong for node in scene.nodes]
+    for wanted, colour, widest in ((False, LINE, 0.7), (True, "#7A8087", 1.3)):
         lines = [
-            [(scene.nodes[one].x, scene.nodes[one].y), (scene.nodes[other].x, scene.nodes[other].y)]
-            for one, other in scene.edges
-            if (kept[one] and kept[other]) == strong
+            [(scene.nodes[end].x, scene.nodes[end].y) for end in edge]
+            for edge in scene.edges
+            if (is_strong[edge[0]] and is_strong[edge[1]]) == wanted
         ]
+        width = widest if len(lines) <= _MANY_LINES else widest / 2
         axes.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
 
 
-def draw_labels(
-    axes: Axes,
-    scene: Scene,
-    stage: Stage,
-    nodes: Sequence[SceneNode],
-    name: Callable[[int], str],
-) -> None:
-    """Label nodes, the first of them first, as far as there is room; all of them if few."""
+def draw_labels(axes: Axes, labels: Sequence[Label], size: float) -> None:
+    """Write labels, in a font of so many points."""
     from matplotlib.patheffects import withStroke
 
-    size = font_size(len(nodes))
-    labels = placed(
-        [(node.x, node.y) for node in nodes],
-        [name(node.id) for node in nodes],
-        obstacles=[(node.x, node.y) for node in nodes],
-        size=size,
-        points_per_unit=stage.inches_per_hop * POINTS,
-        radius=stage.node / 2,
-    )
     for label in labels:
         axes.text(
             label.x,
@@ -131,26 +145,12 @@ def draw_query_ring(axes: Axes, stage: Stage) -> None:
     axes.scatter(
         [0],
         [0],
-        s=(stage.node + 8) ** 2,
+        s=(stage.node + _RING) ** 2,
         facecolors="none",
         edgecolors=INK,
         linewidths=1.8,
         zorder=4,
         gid="query",
-    )
-
-
-def draw_context(axes: Axes, nodes: Sequence[SceneNode], colours: Sequence[str] | None) -> None:
-    """Draw nodes that are not selected, small and faint."""
-    axes.scatter(
-        [node.x for node in nodes],
-        [node.y for node in nodes],
-        s=20,
-        c=CONTEXT if colours is None else list(colours),
-        alpha=None if colours is None else 0.35,
-        linewidths=0,
-        zorder=2,
-        gid="context",
     )
 
 
