@@ -170,7 +170,7 @@ def test_a_large_neighbourhood_is_laid_out_fast():
         ({"edge_index": [[0], [1]]}, "edge_index: expected .* got list"),
         (
             {"edge_index": torch.tensor([[-1], [0]])},
-            "edge_index: expected node numbers from 0, got -1",
+            "edge_index: expected .* from 0, got -1",
         ),
         ({"hops": -1}, "hops: expected a whole number from 0, got -1"),
         ({"most_context": 1.5}, "most_context: expected a whole number from 0, got 1.5"),

@@ -123,7 +123,7 @@ def _angles(hop: Numbers, parent: Numbers, order: Reals, room: Reals) -> Reals:
         angle[node] = angle[on] - shared / 2 + given[on] + wedge[node] / 2
         given[on] += wedge[node]
     turn = _START - sum(angle[node] for node in inside_out[:1])
-    return np.array(angle) + turn
+    return np.asarray(np.array(angle) + turn)
 
 
 def _spread(need: float) -> float:

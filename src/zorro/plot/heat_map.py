@@ -14,6 +14,7 @@ from zorro import palette
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.features import Features, features_of
+from zorro.plot.arguments import check_explanation
 from zorro.plot.canvas import new_figure
 from zorro.plot.names import Names, check_names, name_of
 
@@ -53,8 +54,7 @@ def features(
         feature_names: shown instead of numbers.
         node_names: shown instead of ids.
     """
-    if not isinstance(explanation, Explanation):
-        raise InputError(f"explanation: expected an Explanation, got {type(explanation).__name__}")
+    check_explanation(explanation)
     check_names("feature_names", feature_names, explanation.graph.num_features)
     check_names("node_names", node_names, explanation.graph.num_nodes)
     nodes = sorted(explanation.nodes, key=lambda node: (node != explanation.node, node))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
 from zorro import palette
 from zorro.edge_index import Edges, EdgesByReceiver
-from zorro.errors import InputError
 from zorro.explanation import Explanation
+from zorro.plot.arguments import check_explanation, check_size, class_numbers
 from zorro.plot.canvas import new_figure
 from zorro.plot.labels import font_size
 from zorro.plot.names import Names, check_names, name_of
@@ -37,7 +36,10 @@ if TYPE_CHECKING:
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _LEGEND = 2.3  # inches
 _TITLE = 0.6
-_MOST_IN_LEGEND = 30
+_TITLE_LETTER = 0.095
+_INDENT = 0.15
+_KEY = 0.2  # inches from line to line of the legend
+_MOST_CLASSES = 30
 
 
 def explanation(
@@ -70,13 +72,12 @@ def explanation(
         most_context: how many nodes that are not selected are shown.
         title: what stands above; the prediction and the size when None.
     """
-    if not isinstance(explanation, Explanation):
-        raise InputError(f"explanation: expected an Explanation, got {type(explanation).__name__}")
+    check_explanation(explanation)
     total = explanation.graph.num_nodes
-    _check_size(edge_index, total)
+    check_size(edge_index, total)
     check_names("node_names", node_names, total)
     check_names("class_names", class_names, None)
-    colour_by = None if classes is None else _class_numbers(classes, total)
+    colour_by = None if classes is None else class_numbers(classes, total)
     scene = scene_of(
         explanation.node,
         explanation.nodes,
@@ -88,54 +89,29 @@ def explanation(
     stage = stage_of(scene)
     labels = labels_of(scene, stage, kept, lambda node: name_of(node_names, node))
     stage = stage.holding(labels)
-    figure = new_figure(stage.width + _LEGEND, stage.height + _TITLE)
-    across, up = stage.width / (stage.width + _LEGEND), stage.height / (stage.height + _TITLE)
-    axes = figure.add_axes((0, 0, across, up))
+    heading = _title(explanation, class_names, node_names) if title is None else title
+    keys = _keys(scene, colour_by, class_names)
+    width = max(stage.width + _LEGEND, _TITLE_LETTER * max(map(len, heading.split("\n"))))
+    height = max(stage.height, _KEY * len(keys)) + _TITLE
+    across, up = stage.width / width, 1 - _TITLE / height
+    figure = new_figure(width, height)
+    axes = figure.add_axes((0, up - stage.height / height, across, stage.height / height))
     draw_ground(axes, scene, stage, {node.id for node in kept})
     _draw_nodes(axes, scene, stage, colour_by)
     draw_query_ring(axes, stage)
     draw_labels(axes, labels, font_size(len(kept)))
     draw_hidden(axes, scene)
-    _draw_legend(figure, scene, colour_by, class_names, at=(across, up))
+    _draw_legend(figure, keys, at=(across, up))
     figure.text(
-        0.15 / (stage.width + _LEGEND),
-        1 - 0.3 / (stage.height + _TITLE),
-        _title(explanation, class_names, node_names) if title is None else title,
+        _INDENT / width,
+        1 - _TITLE / 2 / height,
+        heading,
         fontsize=11,
         va="center",
         color=palette.INK,
         parse_math=False,
     )
     return figure
-
-
-def _check_size(edge_index: Tensor | Edges | EdgesByReceiver, total: int) -> None:
-    """Raise `InputError` if edges cannot be those of a graph with `total` nodes."""
-    if isinstance(edge_index, Tensor):
-        largest = int(edge_index.max()) if edge_index.numel() else 0
-        if largest >= total:
-            raise InputError(
-                f"edge_index: expected edges between the {total} nodes of the explained graph, "
-                f"got node {largest}"
-            )
-    elif isinstance(edge_index, (Edges, EdgesByReceiver)) and edge_index.num_nodes != total:
-        raise InputError(
-            f"edge_index: expected the edges of a graph with {total} nodes, got "
-            f"{edge_index.num_nodes}"
-        )
-
-
-def _class_numbers(classes: Tensor | Sequence[int], total: int) -> list[int]:
-    """Return the class of each node, or raise `InputError`."""
-    values = classes if isinstance(classes, Tensor) else torch.as_tensor(list(classes))
-    if values.shape != (total,) or values.is_floating_point() or values.is_complex():
-        raise InputError(
-            f"classes: expected a class number for each of {total} nodes, got {values.dtype} of "
-            f"shape {tuple(values.shape)}"
-        )
-    if values.numel() and int(values.min()) < 0:
-        raise InputError(f"classes: expected class numbers from 0, got {int(values.min())}")
-    return [int(value) for value in values.tolist()]
 
 
 def _marker(number: int) -> str:
@@ -156,7 +132,7 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
         else:
             plain = palette.CONTEXT if kind == "context" else palette.PLAIN
             colours = [plain] * len(nodes)
-        how = {
+        how: dict[str, Any] = {
             "selected": {"facecolors": colours, "edgecolors": palette.INK, "linewidths": 0.6},
             "query": {"facecolors": "white", "edgecolors": colours, "linewidths": 1.8},
             "context": {"facecolors": colours, "linewidths": 0, "alpha": 0.4 if classes else 1},
@@ -172,49 +148,47 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
         )
 
 
-def _draw_legend(
-    figure: Figure,
-    scene: Scene,
-    classes: list[int] | None,
-    class_names: Names | None,
-    *,
-    at: tuple[float, float],
-) -> None:
+def _keys(
+    scene: Scene, classes: list[int] | None, class_names: Names | None
+) -> list[tuple[Line2D, str]]:
+    """Return the legend's lines: what a node's look means, then the classes that are shown."""
     from matplotlib.lines import Line2D
 
-    def key(marker: str, **how: object) -> Line2D:
-        return Line2D([], [], linestyle="none", marker=marker, **how)  # type: ignore[arg-type]
+    def key(marker: str, **how: Any) -> Line2D:
+        return Line2D([], [], linestyle="none", marker=marker, **how)
 
-    entries: list[tuple[Line2D, str]] = [
+    plain = palette.PLAIN if classes is None else "#8A9096"
+    keys = [
         (key("o", markersize=11, markerfacecolor="none", markeredgecolor=palette.INK), "query"),
-        (
-            key("o", markersize=8, color=palette.PLAIN if classes is None else "#8A9096"),
-            "selected",
-        ),
+        (key("o", markersize=8, color=plain), "selected"),
     ]
     if any(not node.selected and node.id != scene.query for node in scene.nodes):
-        entries.append((key("o", markersize=4, color=palette.CONTEXT), "not selected"))
+        keys.append((key("o", markersize=4, color=palette.CONTEXT), "not selected"))
     if len(scene.nodes) > 1:
         ring = Line2D([], [], color=palette.LINE, linestyle=RING_STYLE)
-        entries.append((ring, "1, 2, … hops away"))
-    if classes is not None:
-        shown = sorted({classes[node.id] for node in scene.nodes})
-        for number in shown[:_MOST_IN_LEGEND]:
-            colour = palette.class_colour(number)
-            name = name_of(class_names, number, otherwise=f"class {number}")
-            entries.append((key(_marker(number), markersize=8, color=colour), name))
-        if len(shown) > _MOST_IN_LEGEND:
-            entries.append((key(""), f"+{len(shown) - _MOST_IN_LEGEND} more classes"))
+        keys.append((ring, "1, 2, … hops away"))
+    shown = [] if classes is None else sorted({classes[node.id] for node in scene.nodes})
+    for number in shown[:_MOST_CLASSES]:
+        line = key(_marker(number), markersize=8, color=palette.class_colour(number))
+        keys.append((line, name_of(class_names, number, otherwise=f"class {number}")))
+    if len(shown) > _MOST_CLASSES:
+        keys.append((key(""), f"+{len(shown) - _MOST_CLASSES} more classes"))
+    return keys
+
+
+def _draw_legend(
+    figure: Figure, keys: list[tuple[Line2D, str]], *, at: tuple[float, float]
+) -> None:
     legend = figure.legend(
-        [line for line, _ in entries],
-        [str(place) for place in range(len(entries))],
+        [line for line, _ in keys],
+        [str(place) for place in range(len(keys))],
         loc="upper left",
         bbox_to_anchor=at,
         frameon=False,
         fontsize=9,
     )
     # Set afterwards, so that names with a leading underscore or a dollar are names as well.
-    for text, (_, name) in zip(legend.get_texts(), entries, strict=True):
+    for text, (_, name) in zip(legend.get_texts(), keys, strict=True):
         text.set_parse_math(False)
         text.set_text(name)
 

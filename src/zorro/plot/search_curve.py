@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zorro import palette
-from zorro.errors import InputError
 from zorro.explanation import Explanation, Step
+from zorro.plot.arguments import check_explanation
 from zorro.plot.canvas import new_figure
 from zorro.plot.names import Names, check_names, name_of
 
@@ -37,8 +37,7 @@ def curve(
         node_names: shown instead of ids.
         feature_names: shown instead of numbers.
     """
-    if not isinstance(explanation, Explanation):
-        raise InputError(f"explanation: expected an Explanation, got {type(explanation).__name__}")
+    check_explanation(explanation)
     check_names("node_names", node_names, explanation.graph.num_nodes)
     check_names("feature_names", feature_names, explanation.graph.num_features)
     steps = explanation.steps
@@ -86,13 +85,13 @@ def _draw_steps(axes: Axes, steps: tuple[Step, ...]) -> None:
     fidelity = [step.fidelity for step in steps]
     axes.plot(range(len(steps)), fidelity, color="#9AA0A6", linewidth=1.2, zorder=2, gid="search")
     size = 30 if len(steps) <= _MOST_NAMED else 12
-    for label, marker, colour, kind in (
-        ("start", "D", palette.INK, lambda step: step.node is None and step.feature is None),
-        ("a node", "o", _NODE, lambda step: step.node is not None),
-        ("a feature", "s", _FEATURE, lambda step: step.feature is not None),
+    for kind, marker, colour in (
+        ("start", "D", palette.INK),
+        ("node", "o", _NODE),
+        ("feature", "s", _FEATURE),
     ):
         for added in (True, False):
-            at = [place for place, step in enumerate(steps) if kind(step) and step.added == added]
+            at = [n for n, step in enumerate(steps) if (_kind(step), step.added) == (kind, added)]
             if not at:
                 continue
             axes.scatter(
@@ -103,8 +102,14 @@ def _draw_steps(axes: Axes, steps: tuple[Step, ...]) -> None:
                 facecolors=colour if added else "white",
                 edgecolors=colour,
                 zorder=3,
-                label=label if label == "start" else f"{label} {'added' if added else 'taken out'}",
+                label=kind if kind == "start" else f"{kind} {'added' if added else 'taken out'}",
             )
+
+
+def _kind(step: Step) -> str:
+    if step.node is not None:
+        return "node"
+    return "start" if step.feature is None else "feature"
 
 
 def _draw_claim(axes: Axes, explanation: Explanation, at: float) -> None:

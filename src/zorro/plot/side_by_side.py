@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from torch import Tensor
@@ -14,9 +15,10 @@ from zorro.edge_index import Edges, EdgesByReceiver
 from zorro.errors import InputError
 from zorro.explainers.masks import Masks
 from zorro.explanation import Explanation
+from zorro.plot.arguments import check_size
 from zorro.plot.canvas import new_figure
 from zorro.plot.labels import Label, font_size
-from zorro.plot.names import Names, name_of
+from zorro.plot.names import Names, check_names, name_of
 from zorro.plot.stage import (
     Stage,
     draw_ground,
@@ -73,13 +75,14 @@ def compare(
         most_context: how many nodes that no method selects are shown.
     """
     panels = _panels(answers, query, candidates, top)
+    check_names("node_names", node_names, None)
+    looked = [answer.graph for answer in answers.values() if isinstance(answer, Explanation)]
+    for graph in looked:
+        check_size(edge_index, graph.num_nodes)
     if hops is None:
-        looked = [
-            answer.graph.hops for answer in answers.values() if isinstance(answer, Explanation)
-        ]
         if not looked:
             raise InputError("hops: expected a number, since no explanation says how far to look")
-        hops = max(looked)
+        hops = max(graph.hops for graph in looked)
     selected = sorted({node for panel in panels for node in panel.selected})
     scene = scene_of(query, selected, edge_index, hops=hops, most_context=most_context)
     rows = math.ceil(len(panels) / _MOST_COLUMNS)
@@ -168,17 +171,25 @@ def _values(
     if isinstance(answer, Masks):
         return _mask_values(argument, answer, candidates)
     if isinstance(answer, Mapping):
+        _check_ids(argument, answer)
         values = {int(node): float(value) for node, value in answer.items()}
         wrong = [value for value in values.values() if not 0 <= value < math.inf]
         if wrong:
             raise InputError(f"{argument}: expected values from 0, got {wrong[0]}")
         return values
     if isinstance(answer, Sequence) and not isinstance(answer, str):
-        return dict.fromkeys(answer, 1.0)
+        _check_ids(argument, answer)
+        return {int(node): 1.0 for node in answer}
     raise InputError(
         f"{argument}: expected an explanation, ids of nodes, values by id, or masks, got "
         f"{type(answer).__name__}"
     )
+
+
+def _check_ids(argument: str, ids: Iterable[int]) -> None:
+    for node in ids:
+        if isinstance(node, bool) or not isinstance(node, Integral) or int(node) < 0:
+            raise InputError(f"{argument}: expected node numbers from 0, got {node!r}")
 
 
 def _mask_values(

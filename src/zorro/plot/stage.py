@@ -65,10 +65,8 @@ def stage_of(scene: Scene, *, least: float = 4.0, most: float = 12.0) -> Stage:
     )
     span = max(right - left, top - bottom)
     side = max(least, _PER_HOP * span, _PER_NODE * math.sqrt(selected))
-    size = next(
-        size for up_to, size in ((40, 11.0), (120, 8.0), (math.inf, 6.5)) if selected <= up_to
-    )
-    return Stage(left, right, bottom, top, min(most, side) / span, size)
+    node = 11.0 if selected <= 40 else 8.0 if selected <= 120 else 6.5
+    return Stage(left, right, bottom, top, min(most, side) / span, node)
 
 
 def labels_of(
