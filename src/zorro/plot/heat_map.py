@@ -190,7 +190,7 @@ def _write_values(axes: Axes, values: NDArray[np.float64], mesh: QuadMesh) -> No
         axes.text(
             column + 0.5,
             row + 0.5,
-            f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}",
+            f"{round(value, 2) + 0.0:.2f}" if abs(value) < 10 else f"{value:.3g}",
             ha="center",
             va="center",
             fontsize=6,

@@ -22,6 +22,15 @@ def check_names(argument: str, names: Names | None, count: int | None) -> None:
         raise InputError(f"{argument}: expected {count} names, got {len(names)}")
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "node"), counted(2, "node")
+    ('1 node', '2 nodes')
+    """
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def name_of(names: Names | None, number: int, *, otherwise: str | None = None) -> str:
     """Return the name of a thing on one short line, or its number where it has none.
 

@@ -14,7 +14,7 @@ from zorro.explanation import Explanation
 from zorro.plot.arguments import check_explanation, check_size, class_numbers
 from zorro.plot.canvas import new_figure
 from zorro.plot.labels import font_size
-from zorro.plot.names import Names, check_names, name_of
+from zorro.plot.names import Names, check_names, counted, name_of
 from zorro.plot.stage import (
     RING_STYLE,
     Stage,
@@ -30,7 +30,6 @@ from zorro.scene import Scene, scene_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 # A marker per round through the colours.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
@@ -150,37 +149,35 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
 
 def _keys(
     scene: Scene, classes: list[int] | None, class_names: Names | None
-) -> list[tuple[Line2D, str]]:
+) -> list[tuple[dict[str, Any], str]]:
     """Return the legend's lines: what a node's look means, then the classes that are shown."""
-    from matplotlib.lines import Line2D
-
-    def key(marker: str, **how: Any) -> Line2D:
-        return Line2D([], [], linestyle="none", marker=marker, **how)
-
     plain = palette.PLAIN if classes is None else "#8A9096"
-    keys = [
-        (key("o", markersize=11, markerfacecolor="none", markeredgecolor=palette.INK), "query"),
-        (key("o", markersize=8, color=plain), "selected"),
+    ring = {"markerfacecolor": "none", "markeredgecolor": palette.INK}
+    keys: list[tuple[dict[str, Any], str]] = [
+        ({"marker": "o", "markersize": 11, **ring}, "query"),
+        ({"marker": "o", "markersize": 8, "color": plain}, "selected"),
     ]
     if any(not node.selected and node.id != scene.query for node in scene.nodes):
-        keys.append((key("o", markersize=4, color=palette.CONTEXT), "not selected"))
+        keys.append(({"marker": "o", "markersize": 4, "color": palette.CONTEXT}, "not selected"))
     if len(scene.nodes) > 1:
-        ring = Line2D([], [], color=palette.LINE, linestyle=RING_STYLE)
-        keys.append((ring, "1, 2, … hops away"))
+        keys.append(({"linestyle": RING_STYLE, "color": palette.LINE}, "1, 2, … hops away"))
     shown = [] if classes is None else sorted({classes[node.id] for node in scene.nodes})
     for number in shown[:_MOST_CLASSES]:
-        line = key(_marker(number), markersize=8, color=palette.class_colour(number))
-        keys.append((line, name_of(class_names, number, otherwise=f"class {number}")))
+        look = {"marker": _marker(number), "color": palette.class_colour(number)}
+        name = name_of(class_names, number, otherwise=f"class {number}")
+        keys.append(({"markersize": 8, **look}, name))
     if len(shown) > _MOST_CLASSES:
-        keys.append((key(""), f"+{len(shown) - _MOST_CLASSES} more classes"))
+        keys.append(({}, f"+{len(shown) - _MOST_CLASSES} more classes"))
     return keys
 
 
 def _draw_legend(
-    figure: Figure, keys: list[tuple[Line2D, str]], *, at: tuple[float, float]
+    figure: Figure, keys: list[tuple[dict[str, Any], str]], *, at: tuple[float, float]
 ) -> None:
+    from matplotlib.lines import Line2D
+
     legend = figure.legend(
-        [line for line, _ in keys],
+        [Line2D([], [], **{"linestyle": "none", **look}) for look, _ in keys],
         [str(place) for place in range(len(keys))],
         loc="upper left",
         bbox_to_anchor=at,
@@ -199,6 +196,7 @@ def _title(explanation: Explanation, class_names: Names | None, node_names: Name
     fidelity = explanation.fidelity
     return (
         f"{name_of(node_names, explanation.node, otherwise=f'node {explanation.node}')} → {name}\n"
-        f"{len(explanation.nodes)} nodes × {len(explanation.features)} features, fidelity "
+        f"{counted(len(explanation.nodes), 'node')} × "
+        f"{counted(len(explanation.features), 'feature')}, fidelity "
         f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}]"
     )

@@ -18,7 +18,7 @@ from zorro.explanation import Explanation
 from zorro.plot.arguments import check_size
 from zorro.plot.canvas import new_figure
 from zorro.plot.labels import Label, font_size
-from zorro.plot.names import Names, check_names, name_of
+from zorro.plot.names import Names, check_names, counted, name_of
 from zorro.plot.stage import (
     Stage,
     draw_ground,
@@ -208,13 +208,11 @@ def _mask_values(
 
 
 def _named(panel: _Panel, scene: Scene) -> list[SceneNode]:
-    """Return the nodes that are labelled, those with the highest values first."""
+    """Return the nodes that are labelled: the query, then those with the highest values."""
     values = panel.values or {}
-    chosen = set(panel.selected)
-    named = [
-        node for node in scene.nodes if node.id in chosen and values[node.id] >= _LEAST_LABELLED
-    ]
-    return sorted(named, key=lambda node: -values[node.id])
+    chosen = {node for node in panel.selected if values[node] >= _LEAST_LABELLED} - {scene.query}
+    named = [node for node in scene.nodes if node.id in chosen]
+    return [scene.nodes[0], *sorted(named, key=lambda node: -values[node.id])]
 
 
 def _draw_panel(
@@ -227,7 +225,7 @@ def _draw_panel(
 ) -> None:
     values = panel.values or {}
     named = _named(panel, scene)
-    draw_ground(axes, scene, stage, {scene.query, *(node.id for node in named)})
+    draw_ground(axes, scene, stage, {node.id for node in named})
     for kind, nodes in (
         ("marked", [node for node in scene.nodes if node.id in values]),
         ("context", [node for node in scene.nodes if node.id not in values]),
@@ -255,8 +253,8 @@ def _summary(panel: _Panel) -> str:
     if panel.values is None:
         return "does not rank nodes"
     if panel.soft:
-        return f"{len(panel.values)} nodes, shaded"
-    return f"{len(panel.values)} node{'' if len(panel.values) == 1 else 's'}"
+        return f"{counted(len(panel.values), 'node')}, shaded"
+    return counted(len(panel.values), "node")
 
 
 def _shades() -> Colormap:

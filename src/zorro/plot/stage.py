@@ -129,7 +129,7 @@ def draw_hidden(axes: Axes, scene: Scene) -> None:
         axes.text(
             1.0,
             0.0,
-            f"+{scene.hidden} more nodes",
+            f"+{scene.hidden} more {'node' if scene.hidden == 1 else 'nodes'}",
             transform=axes.transAxes,
             ha="right",
             va="bottom",
