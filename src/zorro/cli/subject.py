@@ -83,6 +83,17 @@ def load(
     return Subject(network.to(device).eval(), data.to(device), dataset, description)
 
 
+def lasting(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of `load` that mean the same in another folder; the device is left out."""
+    kept = {name: value for name, value in named.items() if name != "device"}
+    dataset, checkpoint = named["dataset"], named["checkpoint"]
+    if dataset is not None and not datasets.is_name(dataset):
+        kept["dataset"] = str(Path(dataset).absolute())
+    if checkpoint not in (None, PAPER):
+        kept["checkpoint"] = str(Path(checkpoint).absolute())
+    return kept
+
+
 def _check_device(device: str) -> None:
     try:
         torch.empty(0, device=device)
