@@ -12,12 +12,13 @@ import zorro
 ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
-    {"errors", "memory", "version", "whole_file"},
+    {"errors", "memory", "palette", "rings", "version", "whole_file"},
     {"grouping"},
     {"column_values"},
     {"predictor", "extras", "edge_index", "features", "receptive_field"},
     {"data"},
     {"models"},
+    {"scene"},
     {"computational_graph"},
     {"selection", "noise"},
     {"fidelity"},
@@ -28,6 +29,7 @@ ORDER = [
     {"pyg"},
     {"runs"},
     {"explainers"},
+    {"plot"},
     {"experiments"},
     {"__init__"},
     {"cli"},
@@ -35,7 +37,7 @@ ORDER = [
 CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}
 OUTER = {"cli"}
 # Imported where they are used, in functions.
-OPTIONAL = {"runs": {"pandas", "pyarrow", "ray"}}
+OPTIONAL = {"runs": {"pandas", "pyarrow", "ray"}, "plot": {"matplotlib"}}
 
 
 def part_of(path: Path) -> str:

@@ -82,6 +82,16 @@ class EdgesByReceiver:
         self._edges = edges
         self._by_receiver = edges.grouped_by(receiver)
 
+    @property
+    def num_nodes(self) -> int:
+        """N."""
+        return self._edges.num_nodes
+
+    @property
+    def device(self) -> torch.device:
+        """Where ids are taken and returned."""
+        return self._by_receiver.start.device
+
     def incoming(self, nodes: Tensor, *, most: int | None = None) -> Tensor:
         """Ids of the edges whose receiver is in `nodes`, `most` of each node at most."""
         return self._by_receiver.members(nodes, most=most)
@@ -106,6 +116,10 @@ class EdgesByReceiver:
         """Ascending ids of the edges between `nodes` (ascending)."""
         edges = self.incoming(nodes)
         return edges[contains(nodes, self._senders(edges))].sort().values
+
+    def ends(self, edges: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the nodes that send along `edges` (e,) and those that receive, (e,) each."""
+        return self._senders(edges), self._edges.nodes(1 - self._sender, edges)
 
     def _senders(self, edges: Tensor) -> Tensor:
         return self._edges.nodes(self._sender, edges)
