@@ -15,10 +15,12 @@ from typing import Any
 REPORT_SCRIPTS = (
     "vendor/d3.min.js",
     "wording.js",
+    "fitted.js",
     "scene.js",
     "heatmap.js",
     "curve.js",
     "histogram.js",
+    "distributions.js",
     "table.js",
     "explanation.js",
     "report.js",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zorro import palette
 from zorro.explanation import Explanation, Step
 from zorro.names import Names, label
 from zorro.page.surroundings import Surroundings
@@ -151,6 +152,7 @@ def labels(names: Names, details: Any) -> Plain:
         "classes": {str(number): names.of_class(number) for number in numbers},
         "nodes": _named(names.nodes, nodes),
         "features": _named(names.features, features),
+        "colours": list(palette.CLASSES),
     }
 
 
