@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.names import Names
 
+_NBSP = "\N{NO-BREAK SPACE}"  # numbers do not part from what they count
 Phrase = tuple[str, bool]  # a piece of text, and whether it is stressed
 
 
@@ -57,7 +58,7 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
     said: list[Phrase] = [
         ("The model says ", False),
         (names.of_class(claim.predicted_class), True),
-        (f" (p = {_probability(claim.probability)}) for {names.of_node(claim.node)}", False),
+        (f" (p{_NBSP}{_probability(claim.probability)}) for {names.of_node(claim.node)}", False),
     ]
     if claim.other is not None:
         said += [(". Why not ", False), (names.of_class(claim.other), True), ("? ", False)]
@@ -69,7 +70,7 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
     kept = _kept(claim, names)
     if claim.sure is not None:
-        share = f"in ≥ {_percent(claim.tau)} of all random worlds ({_percent(claim.sure)} sure)."
+        share = f"in ≥{_NBSP}{_percent(claim.tau)} of all random worlds ({_percent(claim.sure)} sure)."
         return [(f"{kept} ", False), *_event(claim, names, "keeps"), (f" {share}", False)]
     measured = claim.fidelity
     share = (
@@ -81,7 +82,8 @@ def _worlds(claim: Claim, names: Names) -> list[Phrase]:
 
 
 def _kept(claim: Claim, names: Names) -> str:
-    size = f"{names.counted_nodes(claim.nodes)} × {names.counted_features(claim.features)}"
+    nodes, features = names.counted_nodes(claim.nodes), names.counted_features(claim.features)
+    size = f"{nodes}{_NBSP}×{_NBSP}{features}"
     if claim.status == "nothing needed" or not (claim.nodes and claim.features):
         return "Even keeping nothing fixed"
     if claim.status == "everything needed":
@@ -108,14 +110,14 @@ def _why_not_proved(claim: Claim) -> str:
 
 
 def _probability(value: float) -> str:
-    """Return a probability as .93, and never 1.00 for what is less."""
+    """Return what a probability is: = .93, and never 1.00 for what is less."""
     if value < 0.005:
-        return "< .01"
+        return f"<{_NBSP}.01"
     if 0.995 <= value < 1:
-        return "> .99"
-    return f"{value:.2f}".removeprefix("0")
+        return f">{_NBSP}.99"
+    return f"={_NBSP}" + f"{value:.2f}".removeprefix("0")
 
 
 def _percent(share: float) -> str:
-    """Return a share in percent, with a no-break space."""
-    return f"{round(100 * share, 1):g}\N{NO-BREAK SPACE}%"
+    """Return a share in percent."""
+    return f"{round(100 * share, 1):g}{_NBSP}%"

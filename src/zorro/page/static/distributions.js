@@ -6,8 +6,8 @@ zorro.distributions = function (container, {rows, summary, wording}) {
   const lowest = d3.min(rows, (row) => row.fidelity);
   const from = Math.max(0, Math.floor(10 * Math.min(lowest, summary.tau)) / 10);
   const shown = [
-    {name: wording.capital(wording.nodes), key: "nodes", isWhole: true},
-    {name: wording.capital(wording.features), key: "features", isWhole: true},
+    {name: `${wording.capital(wording.nodes)} kept`, key: "nodes", isWhole: true},
+    {name: `${wording.capital(wording.features)} kept`, key: "features", isWhole: true},
     {name: "Fidelity on fresh samples", key: "fidelity", isWhole: false, domain: [from, 1], format: zorro.share, mark: summary.tau},
   ];
   for (const {name, key, ...options} of shown) {

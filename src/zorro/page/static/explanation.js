@@ -14,12 +14,12 @@ zorro.explanation = function (container, {row, detail, summary, wording, links, 
   sentence(root.append("p").attr("class", "sentence"));
 
   const grid = root.append("div").attr("class", "panels");
-  if (detail.scene) drawing(panel(grid, "Where it lies", "wide"));
-  else panel(grid, "Where it lies", "wide").append("p").attr("class", "note").text("The neighbourhood is not drawn: the graph was not at hand when this page was made.");
+  if (detail.scene) drawing(panel(grid, "Neighbourhood", "wide"));
+  else panel(grid, "Neighbourhood", "wide").append("p").attr("class", "note").text("The neighbourhood is not drawn: the graph was not at hand when this page was made.");
   const side = grid.append("div").attr("class", "side");
   curve(panel(side, "Fidelity, step by step"));
-  probabilities(panel(side, "What the model thinks"));
-  values(panel(grid, "What is kept fixed", "full"));
+  probabilities(panel(side, "The model's probabilities"));
+  values(panel(grid, "What it rests on", "full"));
   if (detail.alternatives.length) alternatives(panel(grid, "Other sets that are enough", "full"));
   facts(panel(grid, "Details", "full"));
   return title.select("h2").node();
@@ -78,7 +78,6 @@ zorro.explanation = function (container, {row, detail, summary, wording, links, 
       section.append("p").text("Nothing: random values everywhere are enough.");
       return;
     }
-    section.append("p").attr("class", "muted small").text(`${wording.capital(wording.nodes)} in rows, ${wording.features} in columns.`);
     if (detail.values) {
       zorro.heatmap(section.append("div").node(), {...detail, wording, caption: `Values of the ${wording.features} that are kept`});
     }

@@ -5,7 +5,7 @@ window.zorro = window.zorro || {};
 // entries: [{value, certified}]; whole numbers get a bar each, the rare largest ones share the last.
 zorro.histogram = function (container, {entries, isWhole, domain, format, mark, describe}) {
   const height = 150;
-  const margin = {top: 8, right: 6, bottom: 24, left: 34};
+  const margin = {top: 8, right: 14, bottom: 24, left: 34};
   const bins = isWhole ? wholeBins(entries) : shareBins(entries, domain);
   const svg = d3.select(container).append("svg").attr("class", "histogram").attr("role", "img").attr("aria-label", describe);
 

@@ -10,13 +10,14 @@ zorro.scene = function (container, scene, {wording, describe}) {
   const edges = d3.range(0, scene.edges.length, 2).map((at) => (
     [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]]
   ));
+  const shapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolDiamond];
   const svg = d3.select(container).append("svg").attr("class", "scene").attr("role", "img").attr("aria-label", describe);
 
   zorro.fitted(container, (width) => {
-    const height = Math.round(Math.min(width * 0.86, 480));
+    const height = Math.round(Math.min(width * (width < 480 ? 1 : 0.86), 480));
     const reach = d3.max(nodes, (node) => Math.hypot(node.x, node.y)) || 1;
     const scale = (Math.min(width, height) / 2 - 30) / reach;
-    const stretch = Math.min(1.35, (width / 2 - 56) / (height / 2 - 30));
+    const stretch = Math.min(1.35, (width / 2 - 44) / (height / 2 - 30));
     const x = (node) => width / 2 + node.x * scale * Math.max(stretch, 0.8);
     const y = (node) => height / 2 - node.y * scale;
     svg.attr("width", width).attr("height", height).selectAll("*").remove();
@@ -40,11 +41,11 @@ zorro.scene = function (container, scene, {wording, describe}) {
       .attr("class", (node) => `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}`)
       .attr("transform", (node) => `translate(${x(node).toFixed(1)},${y(node).toFixed(1)})`);
     marks.filter((node) => node.query).append("circle").attr("class", "halo").attr("r", 14);
-    marks.append("circle").attr("class", "dot").attr("r", radius)
+    marks.append("path").attr("class", "dot").attr("d", (node) => d3.symbol(shapes[wording.shape(node.class)], Math.PI * radius(node) ** 2)())
       .style("fill", (node) => wording.colour(node.class));
     marks.append("title").text((node) => tip(node, wording));
 
-    const labelled = nodes.filter(stressed).slice(0, 24);
+    const labelled = nodes.filter(stressed);
     const places = placed(labelled, x, y, (node) => wording.nodeLabel(node.id), width, height);
     svg.append("g").attr("class", "labels").selectAll("text")
       .data(places)
@@ -70,7 +71,7 @@ zorro.scene = function (container, scene, {wording, describe}) {
     return parts.join(" · ");
   }
 
-  // Each label goes where it hides nothing: beside its node, else above or below.
+  // Each label goes where it hides nothing, beside its node, else above or below; or nowhere.
   function placed(shown, x, y, text, width, height) {
     const taken = shown.map((node) => box(x(node), y(node), 20, 20));
     return shown.map((node) => {
@@ -85,10 +86,10 @@ zorro.scene = function (container, scene, {wording, describe}) {
       ];
       if (node.x < 0) [choices[0], choices[1]] = [choices[1], choices[0]];
       const free = choices.find(({area}) => inside(area, width, height) && !taken.some((other) => overlap(area, other)));
-      const choice = free ?? choices.find(({area}) => inside(area, width, height)) ?? choices[0];
-      taken.push(choice.area);
-      return {...choice, text: label};
-    });
+      if (free === undefined) return null;
+      taken.push(free.area);
+      return {...free, text: label};
+    }).filter(Boolean);
   }
 
   function shortened(text) {
@@ -119,7 +120,7 @@ zorro.sceneLegend = function (container, scene, {wording}) {
     return entry;
   };
   for (const number of d3.sort(shown.keys())) {
-    item("class", wording.className(number)).select(".swatch").style("background", wording.colour(number));
+    item(`class shape-${wording.shape(number)}`, wording.className(number)).select(".swatch").style("background", wording.colour(number));
   }
   item("ringed", "explained");
   item("large", "kept fixed");

@@ -131,7 +131,7 @@ zorro.table = function (container, {rows, wording, hasTruth}) {
 
 zorro.classChip = function (parent, number, wording) {
   const chip = parent.append("span").attr("class", "chip");
-  chip.append("span").attr("class", "swatch class").attr("aria-hidden", "true").style("background", wording.colour(number));
+  chip.append("span").attr("class", `swatch class shape-${wording.shape(number)}`).attr("aria-hidden", "true").style("background", wording.colour(number));
   chip.append("span").text(wording.className(number));
   return chip;
 };

@@ -14,6 +14,8 @@ zorro.wording = function (labels) {
     capital,
     className: (number) => labels.classes[number] ?? `class ${number}`,
     colour: (number) => (number === null ? null : labels.colours[number % labels.colours.length]),
+    // Colours come again after the last: another shape tells such classes apart.
+    shape: (number) => (number === null ? 0 : Math.floor(number / labels.colours.length) % 3),
     nodeLabel: (id) => labels.nodes[id] ?? String(id),
     nodeName: (id) => `${labels.node} ${labels.nodes[id] ?? id}`,
     featureLabel: (id) => labels.features[id] ?? String(id),
@@ -25,7 +27,8 @@ zorro.wording = function (labels) {
 
 zorro.number = (value) => value.toLocaleString("en");
 
-zorro.share = (value) => (value >= 1 ? "1.00" : value.toFixed(2).replace(/^0/, ""));
+// .93, and never 1.00 for what is less.
+zorro.share = (value) => (value < 1 && value >= 0.995 ? ">.99" : value.toFixed(2).replace(/^0/, ""));
 
 zorro.percent = (value) => `${+(100 * value).toFixed(1)}\u00a0%`;
 
