@@ -95,7 +95,7 @@ def test_the_overview_counts_what_there_is(page, written):
     page.goto(written)
     cards = page.locator("#cards").inner_text()
     assert "papers explained" in cards
-    assert "16.7\u00a0%" in cards
+    assert "33.3\u00a0%" in cards
     assert "it broke <img" in page.locator("#failures").inner_text()
     assert page.locator("#distributions svg").count() == 3
 
