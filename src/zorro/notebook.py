@@ -25,8 +25,7 @@ def card(said: Sequence[Phrase], lines: Sequence[tuple[str, str]], drawing: str 
         for piece, stressed in said
     )
     rows = "".join(
-        f'<tr><th style="{_LABEL}">{escape(label)}</th>'
-        f'<td style="{_TEXT}">{escape(line)}</td></tr>'
+        f'<tr><th style="{_LABEL}">{escape(label)}</th><td style="{_TEXT}">{escape(line)}</td></tr>'
         for label, line in lines
     )
     return f'<div><p style="{_SENTENCE}">{sentence}</p>{drawing}<table>{rows}</table></div>'

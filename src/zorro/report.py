@@ -96,8 +96,8 @@ def refuse_other_model(run: Run, model: nn.Module) -> None:
     if found != run.manifest["model"]["sha256"]:
         raise InputError(
             f"model: {run.path} was made with another model (digest "
-            f"{run.manifest['model']['sha256'][:12]} there, {found[:12]} here): give the model with "
-            "the weights that it had then"
+            f"{run.manifest['model']['sha256'][:12]} there, {found[:12]} here): give the model "
+            "with the weights that it had then"
         )
 
 
@@ -111,9 +111,7 @@ def _answers(
     if model is None or x is None or edge_index is None:
         return None
     threshold = run.manifest["parameters"].get("threshold", 0.0)
-    return predicted_classes(
-        model, x, edge_index, model_kwargs=model_kwargs, threshold=threshold
-    )
+    return predicted_classes(model, x, edge_index, model_kwargs=model_kwargs, threshold=threshold)
 
 
 def _names(

@@ -70,7 +70,9 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
     kept = _kept(claim, names)
     if claim.sure is not None:
-        share = f"in ≥{_NBSP}{_percent(claim.tau)} of all random worlds ({_percent(claim.sure)} sure)."
+        share = (
+            f"in ≥{_NBSP}{_percent(claim.tau)} of all random worlds ({_percent(claim.sure)} sure)."
+        )
         return [(f"{kept} ", False), *_event(claim, names, "keeps"), (f" {share}", False)]
     measured = claim.fidelity
     share = (

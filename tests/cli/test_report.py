@@ -1,6 +1,5 @@
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -33,7 +32,6 @@ def test_a_run_names_what_it_was_made_with(run, made, tmp_path):
 def test_the_run_may_be_reported_from_another_folder(run, made, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    shutil.copy(tmp_path / "graph.npz", tmp_path / "elsewhere")  # its record names it by file
     assert run("report", tmp_path / made).code == 0
     assert (tmp_path / "elsewhere" / "report.html").exists()
 
@@ -65,6 +63,14 @@ def test_a_run_that_names_nothing_is_reported_without_drawings(run, made, tmp_pa
     assert not data_of(tmp_path / "report.html")["summary"]["hasGraph"]
     assert run("report", made, "--checkpoint", "gcn.safetensors").code == 0
     assert data_of(tmp_path / "report.html")["summary"]["hasGraph"]
+
+
+def test_data_that_are_gone_are_named(run, made, tmp_path):
+    (tmp_path / "graph.npz").unlink()
+    result = run("report", made)
+    assert result.code == 1
+    assert "what made was made with cannot be loaded: there is no file" in result.err
+    assert "--no-graph" in result.err
 
 
 @pytest.mark.parametrize(

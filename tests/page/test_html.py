@@ -8,7 +8,7 @@ import pytest
 from zorro.page import html
 from zorro.page.html import REPORT_SCRIPTS, embedded, inlined, static
 
-MARKUP = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> {{style}} & \u2028'
+MARKUP = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> {{style}} & \u2028"
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,14 @@ def test_nothing_is_loaded_from_elsewhere(page):
 def test_no_script_of_ours_writes_markup():
     for name in REPORT_SCRIPTS:
         if not name.startswith("vendor/"):
-            for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", ".html(", "eval(", "document.write"):
+            for way in (
+                "innerHTML",
+                "outerHTML",
+                "insertAdjacentHTML",
+                ".html(",
+                "eval(",
+                "document.write",
+            ):
                 assert way not in static(name), f"{name} uses {way}"
 
 

@@ -72,7 +72,9 @@ def test_a_contrast_is_said(contrast, event):
 
 
 def test_classes_are_stressed():
-    stressed = [piece for piece, is_stressed in phrases(made_explanation().claim, PAPERS) if is_stressed]
+    stressed = [
+        piece for piece, is_stressed in phrases(made_explanation().claim, PAPERS) if is_stressed
+    ]
     assert stressed == ["Neural Networks"]
 
 

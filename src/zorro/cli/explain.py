@@ -178,7 +178,7 @@ def explain(
             "command": sys.argv[1:],
             "subject": asked.description,
             "nodes": nodes,
-            "named": subject.lasting(named),
+            "named": subject.lasting(named, dataset=asked.dataset),
         },
         truth=None if y is None else {node: int(y[node]) for node in queries},
         retry_failed=retry_failed,

@@ -19,7 +19,9 @@ def report(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="FILE", help="The HTML file; one that is there is replaced."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The HTML file; one that is there is replaced."
+        ),
     ] = Path("report.html"),
     graph: Annotated[
         bool,
@@ -60,6 +62,7 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the run was made with, as options of `write`; empty if it is not named."""
     from zorro.cli import subject
     from zorro.data.names import names_of
+    from zorro.errors import InputError, ZorroError
 
     named = {**dict.fromkeys(given), **run.manifest["asked"].get("named", {})}
     named |= {name: value for name, value in given.items() if value is not None}
@@ -70,7 +73,13 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
             markup=False,
         )
         return {}
-    loaded = subject.load(**named)
+    try:
+        loaded = subject.load(**named)
+    except ZorroError as error:
+        raise InputError(
+            f"what {run.path} was made with cannot be loaded: {error}. Name it with --dataset, "
+            "--model and --checkpoint, or leave neighbourhoods out with --no-graph"
+        ) from error
     return {
         "model": loaded.model,
         "x": loaded.data.x,

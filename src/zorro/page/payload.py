@@ -104,7 +104,9 @@ def detail(
     values = surroundings.values(shown_nodes, shown_features)
     scene = surroundings.scene(e)
     return {
-        "sentence": [[piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)],
+        "sentence": [
+            [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
+        ],
         "nodes": list(e.nodes),
         "features": list(e.features),
         "values": values and [[_significant(value) for value in line] for line in values],

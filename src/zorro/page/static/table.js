@@ -5,14 +5,14 @@ window.zorro = window.zorro || {};
 zorro.table = function (container, {rows, wording, hasTruth}) {
   const pageSize = 100;
   const columns = [
-    {key: "node", name: wording.capital(wording.node), number: true, text: (row) => wording.nodeLabel(row.node)},
+    {key: "node", name: wording.capital(wording.node), number: !wording.hasNodeNames, kind: wording.hasNodeNames ? "named" : "", text: (row) => wording.nodeLabel(row.node)},
     {key: "class", name: "Predicted", sortBy: (row) => wording.className(row.class)},
     ...(hasTruth ? [{key: "truth", name: "True", optional: true, sortBy: (row) => wording.className(row.truth)}] : []),
     {key: "probability", name: "p", title: "The model's probability of its answer", number: true, optional: true, text: (row) => zorro.share(row.probability)},
     {key: "nodes", name: wording.capital(wording.nodes), number: true, text: (row) => zorro.number(row.nodes)},
     {key: "features", name: wording.capital(wording.features), number: true, text: (row) => zorro.number(row.features)},
-    {key: "fidelity", name: "Fidelity", number: true, text: (row) => zorro.share(row.fidelity)},
-    {key: "status", name: "Status", optional: true},
+    {key: "fidelity", name: "Fidelity", number: true, optional: true, text: (row) => zorro.share(row.fidelity)},
+    {key: "status", name: "Status", kind: "status", optional: true},
   ];
   const state = {sort: null, descending: false, shown: pageSize, filters: {}};
   const root = d3.select(container);
@@ -125,7 +125,8 @@ zorro.table = function (container, {rows, wording, hasTruth}) {
   }
 
   function classes(column) {
-    return [column.number ? "number" : "", column.optional ? "optional" : ""].join(" ").trim() || null;
+    const names = [column.kind, column.number ? "number" : "", column.optional ? "optional" : ""];
+    return names.filter(Boolean).join(" ") || null;
   }
 };
 

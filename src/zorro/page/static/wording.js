@@ -16,6 +16,7 @@ zorro.wording = function (labels) {
     colour: (number) => (number === null ? null : labels.colours[number % labels.colours.length]),
     // Colours come again after the last: another shape tells such classes apart.
     shape: (number) => (number === null ? 0 : Math.floor(number / labels.colours.length) % 3),
+    hasNodeNames: Object.keys(labels.nodes).length > 0,
     nodeLabel: (id) => labels.nodes[id] ?? String(id),
     nodeName: (id) => `${labels.node} ${labels.nodes[id] ?? id}`,
     featureLabel: (id) => labels.features[id] ?? String(id),
