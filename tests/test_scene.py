@@ -162,13 +162,16 @@ def test_a_large_neighbourhood_is_laid_out_fast():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"query": -1}, "query: expected nodes from 0"),
-        ({"selected": [0.5]}, "selected: expected node numbers, got 0.5"),
-        ({"selected": [-3]}, "selected: expected nodes from 0"),
-        ({"edges": torch.zeros(3, 4, dtype=torch.int64)}, r"edges: expected .* \(3, 4\)"),
-        ({"edges": torch.zeros(2, 4)}, "edges: expected an int64 edge index"),
-        ({"edges": [[0], [1]]}, "edges: expected .* got list"),
-        ({"edges": torch.tensor([[-1], [0]])}, "edges: expected node numbers from 0, got -1"),
+        ({"query": -1}, "query: expected node numbers from 0, got -1"),
+        ({"selected": [0.5]}, "selected: expected node numbers from 0, got 0.5"),
+        ({"selected": [-3]}, "selected: expected node numbers from 0, got -3"),
+        ({"edge_index": torch.zeros(3, 4, dtype=torch.int64)}, r"edge_index: expected .* \(3, 4\)"),
+        ({"edge_index": torch.zeros(2, 4)}, "edge_index: expected int64 numbers"),
+        ({"edge_index": [[0], [1]]}, "edge_index: expected .* got list"),
+        (
+            {"edge_index": torch.tensor([[-1], [0]])},
+            "edge_index: expected .* from 0, got -1",
+        ),
         ({"hops": -1}, "hops: expected a whole number from 0, got -1"),
         ({"most_context": 1.5}, "most_context: expected a whole number from 0, got 1.5"),
     ],
@@ -177,12 +180,12 @@ def test_what_cannot_be_drawn_is_refused(changes, message):
     arguments = {
         "query": 0,
         "selected": [1],
-        "edges": both_ways([(0, 1)]),
+        "edge_index": both_ways([(0, 1)]),
         "hops": 2,
         "most_context": 60,
         **changes,
     }
-    query, selected, edges = (arguments.pop(name) for name in ("query", "selected", "edges"))
+    query, selected, edges = (arguments.pop(name) for name in ("query", "selected", "edge_index"))
     with pytest.raises(InputError, match=message):
         scene_of(query, selected, edges, **arguments)
 

@@ -15,6 +15,8 @@ Reals = NDArray[np.float64]
 _LANES = tuple(sign * 0.12 * step for step in (0, 1, 2, 3) for sign in (1, -1))[1:]
 _LOOK_BACK = 8  # nodes placed before on a ring that a node keeps away from
 _LOOSEST = 3.0  # how far apart children may lie, in what they need
+_WIDEST = math.pi  # over which children lie that need less
+_SWEEPS = 6  # orders of siblings that are tried
 _START = math.pi / 2  # the first node stands above the centre
 
 
@@ -34,10 +36,9 @@ def positions(hop: Numbers, links: Numbers, room: Reals) -> Reals:
         room: (n,), how far each is to stay from the others, in hops.
     """
     parent, beside = _parents(hop, links, room)
-    angle = _angles(hop, parent, beside, room)
+    angle = _shortest(hop, links, parent, beside, room)
     radius = _radii(hop, angle, room)
-    xy = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return xy.round(6) + 0.0  # which makes -0.0 plain
+    return (_on_circle(angle) * radius[:, None]).round(6) + 0.0  # which makes -0.0 plain
 
 
 def _parents(hop: Numbers, links: Numbers, room: Reals) -> tuple[Numbers, Numbers]:
@@ -69,25 +70,69 @@ def _best(pairs: Numbers, room: Reals) -> tuple[Numbers, Numbers]:
     return one, pairs[order[first], 1]
 
 
-def _angles(hop: Numbers, parent: Numbers, beside: Numbers, room: Reals) -> Reals:
-    need = room / np.maximum(hop, 1)  # (n,), angles
-    outside_in = np.argsort(-hop, kind="stable")[: hop.size - 1]
-    inside = np.zeros_like(need)  # what the nodes that hang on each need together
-    for node in outside_in.tolist():
+def _shortest(hop: Numbers, links: Numbers, parent: Numbers, beside: Numbers, room: Reals) -> Reals:
+    """Return the angles (n,) at which the links are shortest, of some orders of siblings.
+
+    First each stands beside the one it is linked to; then nodes move towards those that they and
+    what hangs on them are linked to, a few times.
+    """
+    order = beside.astype(np.float64)
+    best, shortest = np.zeros(hop.size), math.inf
+    for _ in range(_SWEEPS):
+        angle = _angles(hop, parent, order, room)
+        xy = _on_circle(angle) * hop[:, None]
+        length = float(np.linalg.norm(xy[links[:, 0]] - xy[links[:, 1]], axis=1).sum())
+        if length < shortest:
+            best, shortest = angle, length
+        order = _pulled(hop, links, parent, angle)
+    return best
+
+
+def _pulled(hop: Numbers, links: Numbers, parent: Numbers, angle: Reals) -> Reals:
+    """Return an order of siblings (n,): the angle from the parent's to where each is drawn."""
+    one, other = np.concatenate([links, links[:, ::-1]]).T
+    free = (parent[one] != other) & (parent[other] != one)
+    one, other = one[free], other[free]
+    towards = _on_circle(angle)
+    pull = np.zeros((hop.size, 3))  # the sum of directions, and how many
+    np.add.at(pull, one, np.c_[towards[other], np.ones(other.size)])
+    for ring in range(int(hop.max()), 1, -1):
+        on_ring = np.flatnonzero(hop == ring)
+        np.add.at(pull, parent[on_ring], pull[on_ring])
+    drawn = towards + pull[:, :2] / np.maximum(pull[:, 2:], 1)
+    turn = np.arctan2(drawn[:, 1], drawn[:, 0]) - np.where(parent > 0, angle[parent], 0.0)
+    return np.asarray((turn + math.pi) % (2 * math.pi))
+
+
+def _angles(hop: Numbers, parent: Numbers, order: Reals, room: Reals) -> Reals:
+    """Return the angles (n,) of nodes whose siblings stand in an order."""
+    above = parent.tolist()
+    need = (room / np.maximum(hop, 1)).tolist()
+    inside = [0.0] * hop.size  # what the nodes that hang on each need together
+    for node in np.argsort(-hop, kind="stable")[: hop.size - 1].tolist():
         need[node] = max(need[node], inside[node])
-        inside[parent[node]] += need[node]
-    angle = np.zeros(hop.size)
-    wedge = np.full(hop.size, 2 * math.pi)
-    given = np.zeros_like(need)  # how much of each wedge is given away
-    inside_out = np.lexsort((np.arange(hop.size), beside, hop))[1:]
-    for node in inside_out.tolist():
-        above = parent[node]
-        shared = wedge[above] if above == 0 else min(wedge[above], _LOOSEST * inside[above])
-        wedge[node] = shared * need[node] / inside[above]
-        angle[node] = angle[above] - shared / 2 + given[above] + wedge[node] / 2
-        given[above] += wedge[node]
-    turned = _START - float(angle[inside_out[:1]].sum())
-    return np.asarray(angle + turned)
+        inside[above[node]] += need[node]
+    angle = [0.0] * hop.size
+    wedge = [2 * math.pi] * hop.size
+    given = [0.0] * hop.size  # how much of each wedge is given away
+    inside_out = np.lexsort((np.arange(hop.size), order, hop))[1:].tolist()
+    for node in inside_out:
+        on = above[node]
+        shared = wedge[on] if on == 0 else min(wedge[on], _spread(inside[on]))
+        wedge[node] = shared * need[node] / inside[on]
+        angle[node] = angle[on] - shared / 2 + given[on] + wedge[node] / 2
+        given[on] += wedge[node]
+    turn = _START - sum(angle[node] for node in inside_out[:1])
+    return np.asarray(np.array(angle) + turn)
+
+
+def _spread(need: float) -> float:
+    """Return the angle over which the children of a node may lie, if they need so much."""
+    return max(need, min(_LOOSEST * need, _WIDEST))
+
+
+def _on_circle(angle: Reals) -> Reals:
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def _radii(hop: Numbers, angle: Reals, room: Reals) -> Reals:

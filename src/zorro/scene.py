@@ -54,7 +54,7 @@ class Scene:
 def scene_of(
     query: int,
     selected: Sequence[int],
-    edges: Tensor | Edges | EdgesByReceiver,
+    edge_index: Tensor | Edges | EdgesByReceiver,
     *,
     hops: int,
     most_context: int = 60,
@@ -73,17 +73,19 @@ def scene_of(
     Args:
         query: the node in the centre.
         selected: ids of the nodes that matter; the query may be among them.
-        edges: an edge index (2, E), or edges grouped by receiver, which is faster for many
-            scenes of one graph. Hops are counted against the direction of messages.
+        edge_index: (2, E), or the graph's edges, best grouped by receiver for many scenes of
+            one graph. Hops are counted against the direction of messages.
         hops: how far the neighbourhood reaches.
         most_context: how many nodes that are not selected are shown, if paths need no more.
     """
-    graph = _grouped(edges, [query, *selected])
+    _check_numbers("query", [query])
+    _check_numbers("selected", selected)
+    graph = _grouped(edge_index, [query, *selected])
     for name, value in (("hops", hops), ("most_context", most_context)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise InputError(f"{name}: expected a whole number from 0, got {value!r}")
-    _check_ids("query", [query], graph.num_nodes)
-    _check_ids("selected", selected, graph.num_nodes)
+    _check_inside("query", [query], graph.num_nodes)
+    _check_inside("selected", selected, graph.num_nodes)
     chosen = np.unique(np.asarray(selected, np.int64))
     chosen = chosen[chosen != query]
     around = _around(query, graph, hops)
@@ -202,30 +204,38 @@ def _ends(graph: EdgesByReceiver, nodes: Ids) -> Ids:
     return torch.stack(graph.ends(edges)).cpu().numpy()
 
 
-def _grouped(edges: Tensor | Edges | EdgesByReceiver, ids: Sequence[int]) -> EdgesByReceiver:
-    if isinstance(edges, EdgesByReceiver):
-        return edges
-    if not isinstance(edges, Tensor):
-        if not isinstance(edges, Edges):
-            raise InputError(
-                "edges: expected an edge index (2, E) or a graph's edges, got "
-                f"{type(edges).__name__}"
-            )
-        return EdgesByReceiver(edges)
-    if edges.dim() != 2 or edges.size(0) != 2 or edges.dtype != torch.int64:
+def _grouped(edge_index: Tensor | Edges | EdgesByReceiver, ids: Sequence[int]) -> EdgesByReceiver:
+    if isinstance(edge_index, EdgesByReceiver):
+        return edge_index
+    if isinstance(edge_index, Tensor):
+        return EdgesByReceiver(_checked(edge_index, ids))
+    if isinstance(edge_index, Edges):
+        return EdgesByReceiver(edge_index)
+    raise InputError(
+        f"edge_index: expected a tensor (2, E) or a graph's edges, got {type(edge_index).__name__}"
+    )
+
+
+def _checked(edge_index: Tensor, ids: Sequence[int]) -> Edges:
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
         raise InputError(
-            "edges: expected an int64 edge index of shape (2, E), got "
-            f"{edges.dtype} of shape {tuple(edges.shape)}"
+            "edge_index: expected int64 numbers of shape (2, E), got "
+            f"{edge_index.dtype} of shape {tuple(edge_index.shape)}"
         )
-    if edges.numel() and int(edges.min()) < 0:
-        raise InputError(f"edges: expected node numbers from 0, got {int(edges.min())}")
-    largest = max(*ids, int(edges.max()) if edges.numel() else 0)
-    return EdgesByReceiver(edges_of(edges, largest + 1))
+    if edge_index.numel() == 0:
+        return edges_of(edge_index, max(ids) + 1)
+    if int(edge_index.min()) < 0:
+        raise InputError(f"edge_index: expected node numbers from 0, got {int(edge_index.min())}")
+    return edges_of(edge_index, max(*ids, int(edge_index.max())) + 1)
 
 
-def _check_ids(name: str, ids: Sequence[int], num_nodes: int) -> None:
+def _check_numbers(name: str, ids: Sequence[int]) -> None:
     for node in ids:
-        if isinstance(node, bool) or not isinstance(node, (int, np.integer)):
-            raise InputError(f"{name}: expected node numbers, got {node!r}")
-        if not 0 <= node < num_nodes:
-            raise InputError(f"{name}: expected nodes from 0 to {num_nodes - 1}, got {node}")
+        if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or node < 0:
+            raise InputError(f"{name}: expected node numbers from 0, got {node!r}")
+
+
+def _check_inside(name: str, ids: Sequence[int], num_nodes: int) -> None:
+    largest = max(ids, default=0)
+    if largest >= num_nodes:
+        raise InputError(f"{name}: expected nodes from 0 to {num_nodes - 1}, got {largest}")
