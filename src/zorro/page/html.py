@@ -16,11 +16,13 @@ REPORT_SCRIPTS = (
     "vendor/d3.min.js",
     "wording.js",
     "fitted.js",
+    "marks.js",
     "scene.js",
     "heatmap.js",
     "curve.js",
     "histogram.js",
     "distributions.js",
+    "filters.js",
     "table.js",
     "explanation.js",
     "report.js",
@@ -57,6 +59,7 @@ def inlined(template: str, *, title: str, data: Any, scripts: Sequence[str]) -> 
         "style": style,
         "scripts": "\n".join(f"<script>{text}</script>" for text in code),
         "data": embedded(data),
+        "licence": static("vendor/d3.LICENSE"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], static(template))
 

@@ -2,35 +2,44 @@
 "use strict";
 window.zorro = window.zorro || {};
 
+// Returns {order}, which gives the nodes as they are sorted and filtered now.
 zorro.table = function (container, {rows, wording, hasTruth}) {
   const pageSize = 100;
-  const columns = [
-    {key: "node", name: wording.capital(wording.node), number: !wording.hasNodeNames, kind: wording.hasNodeNames ? "named" : "", text: (row) => wording.nodeLabel(row.node)},
-    {key: "class", name: "Predicted", kind: "predicted", sortBy: (row) => wording.className(row.class)},
-    ...(hasTruth ? [{key: "truth", name: "True", optional: true, sortBy: (row) => wording.className(row.truth)}] : []),
-    {key: "probability", name: "p", title: "The model's probability of its answer", number: true, optional: true, text: (row) => zorro.share(row.probability)},
-    {key: "nodes", name: wording.capital(wording.nodes), number: true, text: (row) => zorro.number(row.nodes)},
-    {key: "features", name: wording.capital(wording.features), number: true, text: (row) => zorro.number(row.features)},
-    {key: "fidelity", name: "Fidelity", number: true, optional: true, text: (row) => zorro.share(row.fidelity)},
-    {key: "status", name: "Status", kind: "status", optional: true},
-  ];
-  const state = {sort: null, descending: false, shown: pageSize, filters: {}};
+  const columns = columnsOf(wording, hasTruth);
+  const state = {sort: null, descending: false, shown: pageSize};
   const root = d3.select(container);
-  const form = root.append("form").attr("class", "filters").attr("aria-label", "Filter")
-    .on("submit", (event) => event.preventDefault());
-  filters();
+  const passes = zorro.filters(container, {
+    rows,
+    wording,
+    hasTruth,
+    onChange: () => {
+      state.shown = pageSize;
+      update();
+    },
+  });
   const said = root.append("p").attr("class", "muted count").attr("role", "status");
-  const table = root.append("div").attr("class", "scroll-wide").append("table").attr("class", "rows");
+  const frame = root.append("div").attr("class", "frame");
+  const table = frame.append("table").attr("class", "rows");
   const head = table.append("thead").append("tr");
   const body = table.append("tbody");
-  const more = root.append("button").attr("type", "button").attr("class", "more").text("Show more")
+  const more = root
+    .append("button")
+    .attr("type", "button")
+    .attr("class", "more")
+    .text("Show more")
     .on("click", () => {
       state.shown += pageSize;
       update();
     });
-  head.selectAll("th").data(columns).join("th")
-    .attr("scope", "col").attr("class", classes)
-    .append("button").attr("type", "button").attr("title", (column) => column.title ?? null)
+  head
+    .selectAll("th")
+    .data(columns)
+    .join("th")
+    .attr("scope", "col")
+    .attr("class", (column) => column.kind)
+    .append("button")
+    .attr("type", "button")
+    .attr("title", (column) => column.title ?? null)
     .on("click", (_, column) => {
       state.descending = state.sort === column ? !state.descending : false;
       state.sort = column;
@@ -40,103 +49,93 @@ zorro.table = function (container, {rows, wording, hasTruth}) {
   update();
   return {order: () => chosen().map((row) => row.node)};
 
-  function filters() {
-    const field = (name) => {
-      const label = form.append("label");
-      label.append("span").text(name);
-      return label;
-    };
-    const set = (key, value) => {
-      state.filters[key] = value;
-      state.shown = pageSize;
-      update();
-    };
-    const choice = (key, name, options) => {
-      field(name).append("select").attr("name", key)
-        .on("change", (event) => set(key, event.target.value))
-        .selectAll("option").data([["", "all"], ...options]).join("option")
-        .attr("value", ([value]) => value).text(([, text]) => text);
-    };
-    const limit = (key, name) => {
-      field(name).append("input").attr("name", key).attr("type", "number").attr("min", 0).attr("inputmode", "numeric").attr("placeholder", "any")
-        .on("input", (event) => set(key, event.target.value));
-    };
-    field(`Find a ${wording.node}`).append("input").attr("name", "find").attr("type", "search").attr("placeholder", "id or name")
-      .on("input", (event) => set("find", event.target.value.trim().toLowerCase()));
-    const named = new Map(rows.map((row) => [row.class, wording.className(row.class)]));
-    choice("class", "Predicted", d3.sort(named, ([, name]) => name).map(([number, name]) => [String(number), name]));
-    if (hasTruth) choice("answer", "The answer is", [["right", "right"], ["wrong", "wrong"]]);
-    choice("status", "Status", d3.sort(new Set(rows.map(zorro.statusName))).map((status) => [status, status]));
-    limit("nodes", `${wording.capital(wording.nodes)} up to`);
-    limit("features", `${wording.capital(wording.features)} up to`);
-  }
-
-  function passes(row) {
-    const wanted = state.filters;
-    return (!wanted.find || String(row.node).includes(wanted.find) || wording.nodeLabel(row.node).toLowerCase().includes(wanted.find))
-      && (!wanted.class || String(row.class) === wanted.class)
-      && (!wanted.answer || (row.truth === row.class) === (wanted.answer === "right"))
-      && (!wanted.status || zorro.statusName(row) === wanted.status)
-      && (!wanted.nodes || row.nodes <= Number(wanted.nodes))
-      && (!wanted.features || row.features <= Number(wanted.features));
-  }
-
   function chosen() {
     const kept = rows.filter(passes);
     if (state.sort === null) return kept;
-    const by = state.sort.sortBy ?? ((row) => row[state.sort.key]);
-    const order = (one, other) => d3.ascending(by(one), by(other)) * (state.descending ? -1 : 1);
-    return kept.sort(order);
+    const order = state.descending ? d3.descending : d3.ascending;
+    return d3.sort(kept, (one, other) => order(state.sort.by(one), state.sort.by(other)));
   }
 
   function update() {
     const kept = chosen();
-    head.selectAll("th").attr("aria-sort", (column) => (
-      state.sort !== column ? null : state.descending ? "descending" : "ascending"
-    ));
-    said.text(kept.length === rows.length ? `${zorro.number(rows.length)} explanations` : `${zorro.number(kept.length)} of ${zorro.number(rows.length)} explanations`);
-    body.selectAll("tr").data(kept.slice(0, state.shown), (row) => row.node)
-      .join((enter) => enter.append("tr").attr("data-node", (row) => row.node).on("click", open).each(fill))
+    head
+      .selectAll("th")
+      .attr("aria-sort", (column) =>
+        state.sort !== column ? null : state.descending ? "descending" : "ascending",
+      );
+    const all = `${zorro.number(rows.length)} explanations`;
+    said.text(kept.length === rows.length ? all : `${zorro.number(kept.length)} of ${all}`);
+    body
+      .selectAll("tr")
+      .data(kept.slice(0, state.shown), (row) => row.node)
+      .join((enter) =>
+        enter
+          .append("tr")
+          .attr("data-node", (row) => row.node)
+          .on("click", open)
+          .each(fill),
+      )
       .order();
     more.property("hidden", kept.length <= state.shown);
   }
 
   function fill(row) {
     for (const column of columns) {
-      const cell = d3.select(this).append("td").attr("class", classes(column));
-      if (column.key === "node") cell.append("a").attr("href", `#node=${row.node}`).text(column.text(row));
-      else if (column.key === "class") predicted(cell, row);
-      else if (column.key === "truth") cell.text(row.truth === row.class ? "same" : wording.className(row.truth)).classed("muted", row.truth === row.class);
-      else if (column.key === "status") zorro.badge(cell, row);
-      else cell.text(column.text(row));
+      column.fill(d3.select(this).append("td").attr("class", column.kind), row);
     }
   }
 
-  function predicted(cell, row) {
-    zorro.classChip(cell, row.class, wording);
-    if (!hasTruth) return;
-    const isRight = row.truth === row.class;
-    cell.append("span").attr("class", isRight ? "right" : "wrong").attr("role", "img")
-      .attr("aria-label", isRight ? "right" : "wrong").text(isRight ? "✓" : "✗");
-  }
-
+  // The whole row is a target for the pointer; the keyboard has the link in it.
   function open(event, row) {
-    if (!event.target.closest("a") && !String(window.getSelection())) window.location.hash = `node=${row.node}`;
+    const isOther = event.target.closest("a") || String(window.getSelection());
+    if (!isOther) window.location.hash = `node=${row.node}`;
   }
 
-  function classes(column) {
-    const names = [column.kind, column.number ? "number" : "", column.optional ? "optional" : ""];
-    return names.filter(Boolean).join(" ") || null;
+  function columnsOf(words, withTruth) {
+    const number = (key, name, write, kind, title) => ({
+      name,
+      title,
+      kind: `number ${kind}`,
+      by: (row) => row[key],
+      fill: (cell, row) => cell.text(write(row[key])),
+    });
+    return [
+      {
+        name: words.capital(words.node),
+        kind: words.hasNodeNames ? "named" : "number",
+        by: (row) => (words.hasNodeNames ? words.nodeLabel(row.node) : row.node),
+        fill: (cell, row) =>
+          cell.append("a").attr("href", `#node=${row.node}`).text(words.nodeLabel(row.node)),
+      },
+      {
+        name: "Predicted",
+        kind: "predicted",
+        by: (row) => words.className(row.class),
+        fill: (cell, row) => {
+          zorro.classChip(cell, row.class, words);
+          if (withTruth) zorro.answerMark(cell, row);
+        },
+      },
+      {
+        name: "True",
+        kind: "optional",
+        by: (row) => words.className(row.truth),
+        fill: (cell, row) => {
+          const isSame = row.truth === row.class;
+          cell.append("span").classed("muted", isSame);
+          cell.select("span").text(isSame ? "same" : words.className(row.truth));
+        },
+      },
+      number("probability", "p", zorro.share, "optional", "The model's probability of its answer"),
+      number("nodes", words.capital(words.nodes), zorro.number, ""),
+      number("features", words.capital(words.features), zorro.number, ""),
+      number("fidelity", "Fidelity", zorro.share, "optional"),
+      {
+        name: "Status",
+        kind: "status optional",
+        by: zorro.statusName,
+        fill: zorro.badge,
+      },
+    ].filter((column) => withTruth || column.name !== "True");
   }
-};
-
-zorro.classChip = function (parent, number, wording) {
-  const chip = parent.append("span").attr("class", "chip");
-  chip.append("span").attr("class", `swatch class shape-${wording.shape(number)}`).attr("aria-hidden", "true").style("background", wording.colour(number));
-  chip.append("span").text(wording.className(number));
-  return chip;
-};
-
-zorro.badge = function (parent, row) {
-  return parent.append("span").attr("class", `badge ${row.certified ? "good" : "open"}`).text(zorro.statusName(row));
 };

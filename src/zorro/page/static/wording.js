@@ -4,7 +4,8 @@ window.zorro = window.zorro || {};
 
 zorro.wording = function (labels) {
   const plural = (noun) => `${noun}s`;
-  const counted = (count, noun) => `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
+  const counted = (count, noun) =>
+    `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
   const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
   return {
     node: labels.node,
@@ -29,8 +30,13 @@ zorro.wording = function (labels) {
 zorro.number = (value) => value.toLocaleString("en");
 
 // .93, and never 1.00 for what is less.
-zorro.share = (value) => (value < 1 && value >= 0.995 ? ">.99" : value.toFixed(2).replace(/^0/, ""));
+zorro.share = (value) =>
+  value < 1 && value >= 0.995 ? ">.99" : value.toFixed(2).replace(/^0/, "");
+
+// A threshold as it was given.
+zorro.exact = (value) => String(+value.toFixed(6)).replace(/^0/, "");
 
 zorro.percent = (value) => `${+(100 * value).toFixed(1)}\u00a0%`;
 
-zorro.statusName = (row) => (row.status === "certified" || !row.certified ? row.status : `${row.status}, certified`);
+zorro.statusName = (row) =>
+  row.status === "certified" || !row.certified ? row.status : `${row.status}, certified`;
