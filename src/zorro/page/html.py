@@ -25,6 +25,7 @@ REPORT_SCRIPTS = (
     "filters.js",
     "table.js",
     "explanation.js",
+    "summary.js",
     "report.js",
 )
 

@@ -15,15 +15,17 @@ zorro.explanation = function (container, {row, detail, summary, wording, links, 
   zorro.badge(title, row);
   truth(title);
   sentence(root.append("p").attr("class", "sentence"));
+  root
+    .append("p")
+    .attr("class", "muted small aside")
+    .text(
+      "In a random world, all other values that the model can see are replaced by random ones.",
+    );
 
   const grid = root.append("div").attr("class", "panels");
-  if (detail.scene) drawing(panel(grid, "Neighbourhood", "wide"));
-  else
-    panel(grid, "Neighbourhood", "wide")
-      .append("p")
-      .attr("class", "note")
-      .text("The neighbourhood is not drawn: the graph was not at hand when this page was made.");
-  const side = grid.append("div").attr("class", "side");
+  if (detail.scene) drawing(panel(grid, "Neighbourhood"));
+  else withoutDrawing(grid);
+  const side = grid.append("div").attr("class", detail.scene ? "side" : "side full");
   curve(panel(side, "Fidelity, step by step"));
   probabilities(panel(side, "The model's probabilities"));
   values(panel(grid, "What it rests on", "full"));
@@ -69,9 +71,17 @@ zorro.explanation = function (container, {row, detail, summary, wording, links, 
     zorro.sceneLegend(section.node(), detail.scene, {wording});
   }
 
+  function withoutDrawing(parent) {
+    parent
+      .append("p")
+      .attr("class", "note full")
+      .text("The neighbourhood is not drawn: the graph was not at hand when this page was made.");
+  }
+
   function curve(section) {
     const threshold = zorro.exact(detail.tau);
-    const describe = `Fidelity over ${detail.steps.length} steps: ${measured()}; τ is ${threshold}.`;
+    const rise = `Fidelity over ${detail.steps.length} steps`;
+    const describe = `${rise}: ${measured()}; τ is ${threshold}.`;
     zorro.curve(section.append("div").node(), {...detail, wording, describe});
     section
       .append("p")

@@ -1,4 +1,4 @@
-// A neighbourhood: the query in the centre, nodes on rings by their distance, selected ones stressed.
+// A neighbourhood: the query in the centre, others on rings by distance, kept ones stressed.
 "use strict";
 window.zorro = window.zorro || {};
 
