@@ -31,7 +31,9 @@ SECONDS_TO_OPEN = 1.5
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # Chromium has no sandbox for root, which containers run as.
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=options)
         yield browser
         browser.close()
 
@@ -190,6 +192,34 @@ def test_axe_finds_nothing_serious(page, written, where):
         if rule["impact"] in ("serious", "critical")
     ]
     assert serious == []
+
+
+def test_without_the_graph_the_page_says_so(page, tmp_path):
+    run = made_run(tmp_path / "run", [made_explanation()], graph=ring())
+    report.write(run, tmp_path / "report.html")
+    page.goto((tmp_path / "report.html").as_uri())
+    assert "so that it shows neither neighbourhoods nor values" in page.inner_text("#meaning")
+    page.locator(".rows a").click()
+    assert "The neighbourhood is not drawn" in page.inner_text("#explanation")
+    assert page.locator(".scene").count() == 0
+
+
+def test_a_run_that_explained_nothing_opens(page, tmp_path):
+    run = made_run(tmp_path / "run", [], graph=ring(), failures={3: "it broke"})
+    report.write(run, tmp_path / "report.html")
+    page.goto(f"{(tmp_path / 'report.html').as_uri()}#node=3")
+    assert "Nothing has been explained yet" in page.inner_text("main")
+    assert "Node 3: it broke" in page.inner_text("#failures")
+
+
+def test_nothing_jumps_while_the_page_opens(page, written):
+    page.add_init_script(
+        "window.jumped = 0; new PerformanceObserver(list => list.getEntries().forEach("
+        "entry => window.jumped += entry.value)).observe({type: 'layout-shift', buffered: true})"
+    )
+    page.goto(f"{written}#node=7")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.jumped") == 0
 
 
 def test_300_explanations_open_at_once(page, tmp_path):

@@ -56,6 +56,10 @@ def test_neighbours_have_the_classes_that_the_model_says(graph):
     assert [node[5] for node in scene["nodes"]] == [int(expected[n[0]]) for n in scene["nodes"]]
 
 
+def test_a_model_is_not_run_on_features_that_it_may_not_take(graph):
+    assert predicted_classes(small_model(), graph["x"].to_sparse(), graph["edge_index"]) is None
+
+
 def test_without_the_graph_there_is_no_drawing_and_no_value():
     shown = payload.detail(made_explanation(), Surroundings())
     assert shown["scene"] is None

@@ -104,10 +104,14 @@ def predicted_classes(
     model_kwargs: Mapping[str, Any] | None = None,
     threshold: float = 0.0,
 ) -> Tensor | None:
-    """Return the model's class of each node (N,), None for a graph that is not in memory."""
+    """Return the model's class of each node (N,).
+
+    None where the model need not be able to run on the whole graph: for sparse features, and for
+    a graph that is not in memory.
+    """
     everything = x if isinstance(x, Tensor) else x.in_memory
     edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory
-    if everything is None or edges is None:
+    if everything is None or everything.layout != torch.strided or edges is None:
         return None
     predictor = Predictor(model, threshold=threshold)
     return predictor.scores(everything, edges, model_kwargs or {}).argmax(dim=1).cpu()

@@ -27,6 +27,7 @@
   zorro.provenance(part("facts"), {summary, wording});
   window.addEventListener("hashchange", show);
   show();
+  part("main").classList.remove("waiting");
 
   function show() {
     const named = /^#node=(\d+)$/.exec(window.location.hash);
