@@ -121,7 +121,7 @@ class _Around:
         edges: (2, e), all edges into nodes that are not on the last ring.
     """
 
-    level: NDArray[np.int16]
+    level: NDArray[np.int32]
     rings: list[Ids]
     inwards: list[Ids]
     edges: Ids
@@ -133,23 +133,22 @@ class _Around:
 
 def _around(query: int, graph: EdgesByReceiver, hops: int) -> _Around:
     # Zeros that are never touched cost nothing, so these arrays of N do not cost N.
-    level = np.zeros(graph.num_nodes, np.int16)
+    level = np.zeros(graph.num_nodes, np.int32)
     place = np.zeros(graph.num_nodes, np.int64)
     level[query] = 1
     rings, inwards, seen = [np.array([query])], [], [np.zeros((2, 0), np.int64)]
     for hop in range(1, hops + 1):
         edges = _ends(graph, rings[-1])  # (2, e)
+        seen.append(edges)
         senders = edges[0]
         found = senders[level[senders] == 0]
         place[found] = np.arange(found.size)
         once = np.sort(found[place[found] == np.arange(found.size)])
         if once.size == 0:
-            seen.append(edges)
             break
         level[once] = hop + 1
         rings.append(once)
         inwards.append(edges[:, level[senders] == hop + 1])
-        seen.append(edges)
     return _Around(level, rings, inwards, np.concatenate(seen, axis=1))
 
 

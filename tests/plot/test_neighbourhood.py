@@ -61,6 +61,18 @@ def test_the_query_has_a_ring_and_is_hollow_when_it_is_not_selected(found, edge_
     assert to_hex(hollow.get_edgecolors()[0]) == palette.PLAIN.lower()
 
 
+def test_the_querys_label_does_not_touch_its_ring(found, edge_index, named, boxes_of):
+    figure = plot.explanation(found, edge_index)
+    axes = figure.axes[0]
+    (label,) = (text for text in axes.texts if text.get_text() == "0")
+    (box,) = boxes_of(figure, [label])
+    (ring,) = named(axes, "query")
+    radius = np.sqrt(ring.get_sizes()[0]) / 2 * figure.dpi / 72
+    corners = np.array([(x, y) for x in (box.x0, box.x1) for y in (box.y0, box.y1)])
+    away = np.linalg.norm(corners - axes.transData.transform((0, 0)), axis=1)
+    assert away.min() > radius
+
+
 def test_rings_are_drawn_for_every_hop_and_edges_between_selected_nodes_strongly(found, edge_index):
     axes = plot.explanation(found, edge_index).axes[0]
     assert [patch.radius for patch in axes.patches if isinstance(patch, Circle)] == [1, 2]

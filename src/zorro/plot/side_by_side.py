@@ -76,13 +76,13 @@ def compare(
     """
     panels = _panels(answers, query, candidates, top)
     check_names("node_names", node_names, None)
-    looked = [answer.graph for answer in answers.values() if isinstance(answer, Explanation)]
-    for graph in looked:
+    looked_at = [answer.graph for answer in answers.values() if isinstance(answer, Explanation)]
+    for graph in looked_at:
         check_size(edge_index, graph.num_nodes)
     if hops is None:
-        if not looked:
-            raise InputError("hops: expected a number, since no explanation says how far to look")
-        hops = max(graph.hops for graph in looked)
+        hops = max((graph.hops for graph in looked_at), default=None)
+    if hops is None:
+        raise InputError("hops: expected a number, since no explanation says how far to look")
     selected = sorted({node for panel in panels for node in panel.selected})
     scene = scene_of(query, selected, edge_index, hops=hops, most_context=most_context)
     rows = math.ceil(len(panels) / _MOST_COLUMNS)
