@@ -200,6 +200,7 @@ def test_without_the_graph_the_page_says_so(page, tmp_path):
     page.goto((tmp_path / "report.html").as_uri())
     assert "so that it shows neither neighbourhoods nor values" in page.inner_text("#meaning")
     page.locator(".rows a").click()
+    page.wait_for_selector("#explanation:not([hidden])")
     assert "The neighbourhood is not drawn" in page.inner_text("#explanation")
     assert page.locator(".scene").count() == 0
 
