@@ -12,7 +12,7 @@ import zorro
 ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
-    {"errors", "memory", "palette", "rings", "version", "whole_file"},
+    {"errors", "memory", "names", "palette", "rings", "version", "whole_file"},
     {"grouping"},
     {"column_values"},
     {"predictor", "extras", "edge_index", "features", "receptive_field"},
@@ -23,6 +23,8 @@ ORDER = [
     {"selection", "noise"},
     {"fidelity"},
     {"search"},
+    {"sentence"},
+    {"notebook"},
     {"explanation"},
     {"explainer"},
     {"metrics"},
@@ -30,6 +32,8 @@ ORDER = [
     {"runs"},
     {"explainers"},
     {"plot"},
+    {"page"},
+    {"report"},
     {"experiments"},
     {"__init__"},
     {"cli"},

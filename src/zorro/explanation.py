@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,10 @@ from torch_geometric.explain import Explanation as PygExplanation
 from zorro.errors import InputError
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.fidelity.event import Contrast
+from zorro.names import Names
+from zorro.notebook import card
 from zorro.search.certificate import Certificate
+from zorro.sentence import Claim, phrases, text
 
 Status = Literal["certified", "reached", "nothing needed", "everything needed", "budget exhausted"]
 T = TypeVar("T")
@@ -139,6 +141,28 @@ class Explanation:
         """Effective size of the feature set: the log of its count, 0 for none."""
         return math.log(max(1, len(self.features)))
 
+    @property
+    def claim(self) -> Claim:
+        """The facts that `sentence` is about."""
+        certificate = self.certificate
+        return Claim(
+            node=self.node,
+            predicted_class=self.predicted_class,
+            probability=self.probability,
+            nodes=len(self.nodes),
+            features=len(self.features),
+            status=self.status,
+            tau=self.parameters.tau,
+            sure=1 - certificate.delta if certificate and certificate.certified else None,
+            fidelity=self.fidelity,
+            other=self.versus.other if self.versus else None,
+            contrast=self.versus.contrast if self.versus else None,
+        )
+
+    def sentence(self, names: Names | None = None) -> str:
+        """Say what was found and how sure that is, in the words of the data set."""
+        return text(phrases(self.claim, names))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return dataclasses.asdict(self)
@@ -233,12 +257,7 @@ class Explanation:
         return "\n".join(f"{label:<{width}}  {text}" for label, text in self._lines())
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left;padding-right:1em'>{html.escape(label)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for label, text in self._lines()
-        )
-        return f"<table>{rows}</table>"
+        return card(phrases(self.claim), self._lines())
 
     def _against(self) -> str:
         if self.versus is None:

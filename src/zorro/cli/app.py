@@ -13,6 +13,7 @@ from zorro.cli.convert import convert
 from zorro.cli.datasets import datasets
 from zorro.cli.explain import explain
 from zorro.cli.fidelity import fidelity
+from zorro.cli.report import report
 from zorro.cli.reproduce import reproduce
 from zorro.cli.train import train
 from zorro.version import __version__
@@ -41,6 +42,7 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
         "zorro fidelity --checkpoint gcn3.safetensors --node 616 \\",
         "    --keep-nodes 615,616 --keep-features 0,1",
     ],
+    report: ["zorro report my-run -o report.html"],
     convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
     datasets: ["zorro datasets"],
     reproduce: ["zorro reproduce real --nodes 20 --out my-results"],

@@ -174,7 +174,12 @@ def explain(
         # On other machines data set and model are loaded by their names.
         sent=subject.NamedTask(named, choices, question) if chosen.name == "ray" else None,
         out=out,
-        asked={"command": sys.argv[1:], "subject": asked.description, "nodes": nodes},
+        asked={
+            "command": sys.argv[1:],
+            "subject": asked.description,
+            "nodes": nodes,
+            "named": subject.lasting(named, dataset=asked.dataset),
+        },
         truth=None if y is None else {node: int(y[node]) for node in queries},
         retry_failed=retry_failed,
         json_progress=json_progress,

@@ -83,6 +83,21 @@ def load(
     return Subject(network.to(device).eval(), data.to(device), dataset, description)
 
 
+def lasting(named: Mapping[str, Any], *, dataset: str) -> dict[str, Any]:
+    """Return options of `load` that mean the same in another folder; the device is left out.
+
+    Args:
+        named: the options as they were given.
+        dataset: the data set that they led to.
+    """
+    kept = {name: value for name, value in named.items() if name != "device"}
+    checkpoint = named["checkpoint"]
+    kept["dataset"] = dataset if datasets.is_name(dataset) else str(Path(dataset).absolute())
+    if checkpoint not in (None, PAPER):
+        kept["checkpoint"] = str(Path(checkpoint).absolute())
+    return kept
+
+
 def check_device(device: str) -> None:
     """Raise `InputError` unless tensors can be put on a device."""
     try:

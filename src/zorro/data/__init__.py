@@ -1,7 +1,7 @@
 """Named data sets, the BA-Community generator, graphs from files, and node samples."""
 
 from zorro.data import ba_community
-from zorro.data.catalogue import DATASETS, load
+from zorro.data.catalogue import DATASETS, is_name, load
 from zorro.data.nodes import paper_nodes, parse_nodes
 from zorro.data.stored import StoredGraph, open_stored, store
 from zorro.data.validation import check_graph
@@ -11,6 +11,7 @@ __all__ = [
     "StoredGraph",
     "ba_community",
     "check_graph",
+    "is_name",
     "load",
     "open_stored",
     "paper_nodes",

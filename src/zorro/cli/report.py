@@ -1,0 +1,89 @@
+"""`zorro report`: a run as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zorro.cli import options, terminal
+
+if TYPE_CHECKING:
+    from zorro.runs import Run
+
+
+def report(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The HTML file; one that is there is replaced."
+        ),
+    ] = Path("report.html"),
+    graph: Annotated[
+        bool,
+        typer.Option(
+            "--graph/--no-graph",
+            help="Load data set and model again to draw neighbourhoods, or leave them out.",
+        ),
+    ] = True,
+    checkpoint: options.Checkpoint = None,
+    dataset: options.Dataset = None,
+    model: options.Model = None,
+    data_seed: options.DataSeed = None,
+) -> None:
+    """Write a run as one HTML file that opens in any browser, without a network.
+
+    The data set and the model are those that the run names. If they lie elsewhere by now, or the
+    run does not name them, name them here; they must be the same.
+    """
+    from zorro.cli import output_file
+    from zorro.report import write
+    from zorro.runs import open_run
+
+    kept = open_run(run)
+    output_file.check(out, force=True)
+    given = {
+        "dataset": dataset,
+        "model": model,
+        "checkpoint": checkpoint,
+        "data_seed": data_seed,
+    }
+    size = write(kept, out, **(_subject(kept, given) if graph else {}))
+    terminal.messages.print(
+        f"{out}: {len(kept)} explanations, {size / 1e6:.1f} MB", markup=False, highlight=False
+    )
+
+
+def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the run was made with, as options of `write`; empty if it is not named."""
+    from zorro.cli import subject
+    from zorro.data.names import names_of
+    from zorro.errors import InputError, ZorroError
+
+    named = {**dict.fromkeys(given), **run.manifest["asked"].get("named", {})}
+    named |= {name: value for name, value in given.items() if value is not None}
+    if named["dataset"] is None and named["checkpoint"] is None:
+        terminal.messages.print(
+            f"{run.path} does not name its data set, so the report shows no neighbourhoods: name "
+            "it with --dataset, --model and --checkpoint, or use zorro.report.write in Python",
+            markup=False,
+        )
+        return {}
+    try:
+        loaded = subject.load(**named)
+    except ZorroError as error:
+        raise InputError(
+            f"what {run.path} was made with cannot be loaded: {error}. Name it with --dataset, "
+            "--model and --checkpoint, or leave neighbourhoods out with --no-graph"
+        ) from error
+    return {
+        "model": loaded.model,
+        "x": loaded.data.x,
+        "edge_index": loaded.data.edge_index,
+        "y": loaded.data.y,
+        "names": names_of(loaded.dataset),
+    }

@@ -1,0 +1,1 @@
+"""Pages that show explanations: their data, their text, and the front end that draws them."""

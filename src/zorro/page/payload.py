@@ -1,0 +1,232 @@
+"""A run as plain data for the front end: a summary, a row per explanation, and its details.
+
+The parts stand alone, so that a page can hold all of them or ask for details one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zorro import palette
+from zorro.explanation import Explanation, Step
+from zorro.names import Names, label
+from zorro.page.surroundings import Surroundings
+from zorro.runs import Run
+from zorro.scene import Scene
+from zorro.sentence import phrases
+
+Plain = dict[str, Any]
+Alternatives = Mapping[int, Sequence[Explanation]]
+
+# A heat map of more is neither read nor worth its size; the page says what is left out.
+_MOST_ROWS = 60
+_MOST_COLUMNS = 120
+_MOST_STEPS = 600
+_MOST_CLASSES = 4  # of which the probability is given
+
+
+def of_run(
+    run: Run, surroundings: Surroundings, *, alternatives: Alternatives | None = None
+) -> Plain:
+    """Return everything that the report of a run shows."""
+    explanations = list(run)
+    others = alternatives or {}
+    details = {str(e.node): detail(e, surroundings, others.get(e.node, ())) for e in explanations}
+    return {
+        "summary": summary(run, explanations, surroundings),
+        "rows": [row(e, surroundings) for e in explanations],
+        "details": details,
+        "failures": [{"node": f.node, "error": f.error} for f in run.failures()],
+        "labels": labels(surroundings.names, details.values()),
+    }
+
+
+def summary(run: Run, explanations: Sequence[Explanation], surroundings: Surroundings) -> Plain:
+    """Return what was asked, of what, and what came of it in numbers."""
+    counts = run.counts()
+    nodes, features = run.median_sizes() if counts.explained else (None, None)
+    manifest = run.manifest
+    parameters = manifest["parameters"]
+    samples = sorted({e.fidelity.samples for e in explanations})
+    return {
+        "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
+        "asked": run.asked,
+        "explained": counts.explained,
+        "certified": counts.certified,
+        "failed": counts.failed,
+        "medianNodes": nodes,
+        "medianFeatures": features,
+        "right": _right(explanations, surroundings),
+        "tau": parameters["tau"],
+        "delta": parameters.get("delta"),
+        "search": parameters["search"],
+        "noise": parameters["noise"],
+        "seed": parameters["seed"],
+        "samples": parameters["samples"],
+        "freshSamples": samples,
+        "whyNot": parameters.get("why_not"),
+        "contrast": parameters.get("contrast"),
+        "data": {name: manifest["data"][name] for name in ("nodes", "features", "edges")},
+        "model": manifest["model"]["class"],
+        "versions": manifest["versions"],
+        "made": manifest["made"]["at"],
+        "hasGraph": surroundings.has_graph,
+        "hasTruth": surroundings.y is not None,
+        "hasAnswers": surroundings.predicted is not None,
+    }
+
+
+def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
+    """Return what the table shows of an explanation."""
+    e = explanation
+    return {
+        "node": e.node,
+        "class": e.predicted_class,
+        "probability": _rounded(e.probability),
+        "truth": surroundings.truth(e.node),
+        "nodes": len(e.nodes),
+        "features": len(e.features),
+        "fidelity": _rounded(e.fidelity.value),
+        "status": e.status,
+        "certified": e.certified,
+    }
+
+
+def detail(
+    explanation: Explanation,
+    surroundings: Surroundings,
+    alternatives: Sequence[Explanation] = (),
+) -> Plain:
+    """Return what is shown of an explanation when it is opened."""
+    e = explanation
+    shown_nodes, shown_features = e.nodes[:_MOST_ROWS], e.features[:_MOST_COLUMNS]
+    values = surroundings.values(shown_nodes, shown_features)
+    scene = surroundings.scene(e)
+    return {
+        "sentence": [
+            [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
+        ],
+        "nodes": list(e.nodes),
+        "features": list(e.features),
+        "values": values and [[_significant(value) for value in line] for line in values],
+        "fidelity": {
+            "value": _rounded(e.fidelity.value),
+            "lower": _rounded(e.fidelity.lower),
+            "upper": _rounded(e.fidelity.upper),
+            "samples": e.fidelity.samples,
+            "confidence": e.fidelity.confidence,
+        },
+        "bound": None if e.certificate is None else _rounded(e.certificate.bound),
+        "attempts": None if e.certificate is None else e.certificate.attempts,
+        "tau": e.parameters.tau,
+        "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
+        "probabilities": _likeliest(e),
+        "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
+        "scene": None if scene is None else _scene(scene, surroundings),
+        "candidates": e.graph.candidates,
+        "context": None if e.graph.whole else e.graph.context,
+        "hops": e.graph.hops,
+        "seconds": _significant(e.seconds),
+        "evaluations": e.evaluations,
+        "evaluator": e.evaluator,
+        "alternatives": [_alternative(other) for other in alternatives if not _same(other, e)],
+    }
+
+
+def labels(names: Names, details: Any) -> Plain:
+    """Return what things are called; of nodes and features only those that are shown."""
+    nodes: set[int] = set()
+    features: set[int] = set()
+    for shown in details:
+        nodes.update(shown["nodes"])
+        features.update(shown["features"])
+        for other in shown["alternatives"]:
+            nodes.update(other["nodes"])
+            features.update(other["features"])
+        if shown["scene"] is not None:
+            nodes.update(node[0] for node in shown["scene"]["nodes"])
+    classes = names.classes
+    numbers = classes.keys() if isinstance(classes, Mapping) else range(len(classes))
+    return {
+        "node": names.node,
+        "feature": names.feature,
+        "classes": {str(number): names.of_class(number) for number in numbers},
+        "nodes": _named(names.nodes, nodes),
+        "features": _named(names.features, features),
+        "colours": list(palette.CLASSES),
+    }
+
+
+def _named(given: Any, numbers: set[int]) -> dict[str, str]:
+    named = ((number, label(given, number)) for number in sorted(numbers))
+    return {str(number): text for number, text in named if text is not None}
+
+
+def _right(explanations: Sequence[Explanation], surroundings: Surroundings) -> int | None:
+    if surroundings.y is None:
+        return None
+    return sum(surroundings.truth(e.node) == e.predicted_class for e in explanations)
+
+
+def _scene(scene: Scene, surroundings: Surroundings) -> Plain:
+    """Return a drawing: nodes as [id, x, y, hop, selected, class], edges flat."""
+    return {
+        "nodes": [
+            [
+                node.id,
+                round(node.x, 2),
+                round(node.y, 2),
+                node.hop,
+                int(node.selected),
+                surroundings.answer(node.id),
+            ]
+            for node in scene.nodes
+        ],
+        "edges": [place for edge in scene.edges for place in edge],
+        "hidden": scene.hidden,
+    }
+
+
+def _step(step: Step) -> list[Any]:
+    """Return [kind, id, fidelity, added]; the start has the kind ""."""
+    if step.node is not None:
+        return ["node", step.node, _rounded(step.fidelity), int(step.added)]
+    if step.feature is not None:
+        return ["feature", step.feature, _rounded(step.fidelity), int(step.added)]
+    return ["", None, _rounded(step.fidelity), int(step.added)]
+
+
+def _likeliest(explanation: Explanation) -> list[list[Any]]:
+    """Return [class, probability] of the likeliest classes, and of the one it was asked against."""
+    p = explanation.probabilities
+    order = sorted(range(len(p)), key=lambda number: -p[number])
+    shown = order[:_MOST_CLASSES]
+    if explanation.versus is not None and explanation.versus.other not in shown:
+        shown.append(explanation.versus.other)
+    return [[number, _rounded(p[number])] for number in shown]
+
+
+def _alternative(explanation: Explanation) -> Plain:
+    return {
+        "nodes": list(explanation.nodes),
+        "features": list(explanation.features),
+        "fidelity": _rounded(explanation.fidelity.value),
+        "lower": _rounded(explanation.fidelity.lower),
+        "upper": _rounded(explanation.fidelity.upper),
+        "certified": explanation.certified,
+    }
+
+
+def _same(one: Explanation, other: Explanation) -> bool:
+    return (one.nodes, one.features) == (other.nodes, other.features)
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)
+
+
+def _significant(value: float) -> float | int:
+    """Return a value with three significant digits, whole numbers without a point."""
+    short = float(f"{value:.3g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -1,0 +1,199 @@
+// One explanation in full: the sentence, its drawing, its values, how it was found, alternatives.
+"use strict";
+window.zorro = window.zorro || {};
+
+// links: {back, previous, next} with hrefs or null; isExplained: whether a node has a page here.
+zorro.explanation = function (container, {row, detail, summary, wording, links, isExplained}) {
+  const root = d3.select(container);
+  root.selectAll("*").remove();
+  navigation();
+  const title = root.append("div").attr("class", "heading");
+  title
+    .append("h2")
+    .attr("tabindex", -1)
+    .text(wording.capital(wording.nodeName(row.node)));
+  zorro.badge(title, row);
+  truth(title);
+  sentence(root.append("p").attr("class", "sentence"));
+  root
+    .append("p")
+    .attr("class", "muted small aside")
+    .text(
+      "In a random world, all other values that the model can see are replaced by random ones.",
+    );
+
+  const grid = root.append("div").attr("class", "panels");
+  if (detail.scene) drawing(panel(grid, "Neighbourhood"));
+  else withoutDrawing(grid);
+  const side = grid.append("div").attr("class", detail.scene ? "side" : "side full");
+  curve(panel(side, "Fidelity, step by step"));
+  probabilities(panel(side, "The model's probabilities"));
+  values(panel(grid, "What it rests on", "full"));
+  if (detail.alternatives.length) alternatives(panel(grid, "Other sets that are enough", "full"));
+  facts(panel(grid, "Details", "full"));
+  return title.select("h2").node();
+
+  function navigation() {
+    const bar = root.append("nav").attr("class", "bar").attr("aria-label", "Explanations");
+    bar.append("a").attr("href", links.back).text("← All explanations");
+    const steps = bar.append("span").attr("class", "steps");
+    if (links.previous)
+      steps.append("a").attr("href", links.previous).attr("rel", "prev").text("Previous");
+    if (links.next) steps.append("a").attr("href", links.next).attr("rel", "next").text("Next");
+  }
+
+  function panel(parent, name, kind = "") {
+    const section = parent.append("section").attr("class", `panel ${kind}`);
+    section.append("h3").text(name);
+    return section;
+  }
+
+  function truth(parent) {
+    if (row.truth === null) return;
+    const isRight = row.truth === row.class;
+    parent
+      .append("span")
+      .attr("class", isRight ? "right" : "wrong")
+      .text(isRight ? "✓ right" : `✗ wrong, it is ${wording.className(row.truth)}`);
+  }
+
+  function sentence(parent) {
+    for (const [text, isStressed] of detail.sentence)
+      parent.append(isStressed ? "strong" : "span").text(text);
+  }
+
+  function drawing(section) {
+    const around = wording.countedNodes(detail.scene.nodes.length - 1);
+    const kept = listed(detail.nodes.map(wording.nodeLabel)) || "none";
+    const name = wording.capital(wording.nodeName(row.node));
+    const describe = `${name} and ${around} around it; kept fixed: ${kept}.`;
+    zorro.scene(section.append("div").node(), detail.scene, {wording, describe});
+    zorro.sceneLegend(section.node(), detail.scene, {wording});
+  }
+
+  function withoutDrawing(parent) {
+    parent
+      .append("p")
+      .attr("class", "note full")
+      .text("The neighbourhood is not drawn: the graph was not at hand when this page was made.");
+  }
+
+  function curve(section) {
+    const threshold = zorro.exact(detail.tau);
+    const rise = `Fidelity over ${detail.steps.length} steps`;
+    const describe = `${rise}: ${measured()}; τ is ${threshold}.`;
+    zorro.curve(section.append("div").node(), {...detail, wording, describe});
+    section
+      .append("p")
+      .attr("class", "muted small")
+      .text(
+        [
+          `Squares are ${wording.nodes}, dots ${wording.features}, hollow ones were taken out.`,
+          "The steps are measured on the samples that the search saw;",
+          `the bar at the right on ${zorro.number(detail.fidelity.samples)} that it did not.`,
+        ].join(" "),
+      );
+  }
+
+  function probabilities(section) {
+    const list = section.append("ul").attr("class", "probabilities");
+    for (const [number, probability] of detail.probabilities) {
+      const item = list.append("li");
+      zorro.classChip(item, number, wording);
+      item
+        .append("span")
+        .attr("class", "track")
+        .attr("aria-hidden", "true")
+        .append("span")
+        .style("width", `${100 * probability}%`)
+        .style("background", wording.colour(number));
+      item.append("span").attr("class", "number").text(zorro.share(probability));
+    }
+  }
+
+  function values(section) {
+    if (!detail.nodes.length || !detail.features.length) {
+      section.append("p").text("Nothing: random values everywhere are enough.");
+      return;
+    }
+    if (detail.values) {
+      zorro.heatmap(section.append("div").node(), {
+        ...detail,
+        wording,
+        caption: `Values of the ${wording.features} that are kept`,
+      });
+    }
+    const kept = section.append("dl").attr("class", "kept");
+    kept.append("dt").text(wording.capital(wording.nodes));
+    nodeLinks(kept.append("dd"), detail.nodes);
+    kept.append("dt").text(wording.capital(wording.features));
+    kept.append("dd").text(listed(detail.features.map(wording.featureLabel)));
+  }
+
+  function nodeLinks(parent, nodes) {
+    nodes.forEach((id, at) => {
+      if (at) parent.append("span").text(", ");
+      if (isExplained(id) && id !== row.node)
+        parent.append("a").attr("href", `#node=${id}`).text(wording.nodeLabel(id));
+      else parent.append("span").text(wording.nodeLabel(id));
+    });
+  }
+
+  function alternatives(section) {
+    const list = section.append("ol").attr("class", "alternatives");
+    for (const other of detail.alternatives) {
+      const item = list.append("li");
+      item
+        .append("p")
+        .text(
+          [
+            `${wording.countedNodes(other.nodes.length)} ×`,
+            `${wording.countedFeatures(other.features.length)},`,
+            `fidelity ${zorro.share(other.fidelity)}`,
+            `(${zorro.share(other.lower)} to ${zorro.share(other.upper)})`,
+            other.certified ? "certified" : "not certified",
+          ].join(" "),
+        );
+      const kept = item.append("dl").attr("class", "kept");
+      kept.append("dt").text(wording.capital(wording.nodes));
+      nodeLinks(kept.append("dd"), other.nodes);
+      kept.append("dt").text(wording.capital(wording.features));
+      kept.append("dd").text(listed(other.features.map(wording.featureLabel)));
+    }
+  }
+
+  function facts(section) {
+    const work = `${zorro.number(detail.evaluations)} evaluations (${detail.evaluator})`;
+    zorro.facts(section.append("dl").attr("class", "facts").node(), [
+      ["Fidelity", measured()],
+      ["Certificate", proved()],
+      ["Looked at", lookedAt()],
+      ["Took", `${detail.seconds} s, ${work}`],
+    ]);
+  }
+
+  function measured() {
+    const {value, lower, upper, samples, confidence} = detail.fidelity;
+    return [
+      `${zorro.share(value)} on ${zorro.number(samples)} fresh samples,`,
+      `${zorro.percent(confidence)} interval ${zorro.share(lower)} to ${zorro.share(upper)}`,
+    ].join(" ");
+  }
+
+  function proved() {
+    if (!row.certified) return "none";
+    const sure = zorro.percent(1 - summary.delta);
+    return `at least ${detail.bound.toFixed(3)}, ${sure} sure, attempt ${detail.attempts}`;
+  }
+
+  function lookedAt() {
+    const within = `${wording.countedNodes(detail.candidates)} within ${detail.hops} hops`;
+    if (detail.context === null) return `${within}, evaluated on the whole graph`;
+    return `${within}, evaluated with ${wording.countedNodes(detail.context)} of context`;
+  }
+
+  function listed(texts, most = 40) {
+    const shown = texts.slice(0, most).join(", ");
+    return texts.length > most ? `${shown} and ${texts.length - most} more` : shown;
+  }
+};

@@ -1,0 +1,86 @@
+// A form that says which rows are wanted.
+"use strict";
+window.zorro = window.zorro || {};
+
+// Returns a function that says of a row whether it passes; onChange is called when that changes.
+zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
+  const wanted = {};
+  const form = d3
+    .select(container)
+    .append("form")
+    .attr("class", "filters")
+    .attr("aria-label", "Filter")
+    .on("submit", (event) => event.preventDefault());
+
+  input("find", `Find a ${wording.node}`, "search", "id or name");
+  const named = new Map(rows.map((row) => [row.class, wording.className(row.class)]));
+  choice(
+    "class",
+    "Predicted",
+    d3.sort(named, ([, name]) => name),
+  );
+  const answers = new Map([
+    ["right", "right"],
+    ["wrong", "wrong"],
+  ]);
+  if (hasTruth) choice("answer", "The answer is", answers);
+  const statuses = d3.sort(new Set(rows.map(zorro.statusName)));
+  choice(
+    "status",
+    "Status",
+    statuses.map((status) => [status, status]),
+  );
+  input("nodes", `${wording.capital(wording.nodes)} up to`, "number", "any").attr("min", 0);
+  input("features", `${wording.capital(wording.features)} up to`, "number", "any").attr("min", 0);
+
+  return function (row) {
+    return (
+      found(row) &&
+      (!wanted.class || String(row.class) === wanted.class) &&
+      (!wanted.answer || (row.truth === row.class) === (wanted.answer === "right")) &&
+      (!wanted.status || zorro.statusName(row) === wanted.status) &&
+      (!wanted.nodes || row.nodes <= Number(wanted.nodes)) &&
+      (!wanted.features || row.features <= Number(wanted.features))
+    );
+  };
+
+  function found(row) {
+    if (!wanted.find) return true;
+    const text = wanted.find.trim().toLowerCase();
+    return (
+      String(row.node).includes(text) || wording.nodeLabel(row.node).toLowerCase().includes(text)
+    );
+  }
+
+  function set(event) {
+    wanted[event.target.name] = event.target.value;
+    onChange();
+  }
+
+  function field(name) {
+    const label = form.append("label");
+    label.append("span").text(name);
+    return label;
+  }
+
+  function input(key, name, type, hint) {
+    return field(name)
+      .append("input")
+      .attr("name", key)
+      .attr("type", type)
+      .attr("placeholder", hint)
+      .on("input", set);
+  }
+
+  function choice(key, name, options) {
+    field(name)
+      .append("select")
+      .attr("name", key)
+      .on("change", set)
+      .selectAll("option")
+      .data([["", "all"], ...options])
+      .join("option")
+      .attr("value", ([value]) => value)
+      .text(([, text]) => text);
+  }
+};

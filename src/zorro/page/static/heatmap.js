@@ -1,0 +1,59 @@
+// The kept values: a row per node, a column per feature, as a table that is coloured by value.
+"use strict";
+window.zorro = window.zorro || {};
+
+zorro.heatmap = function (container, {nodes, features, values, wording, caption}) {
+  const largest = d3.max(values.flat(), Math.abs) || 1;
+  const isBinary = values.flat().every((value) => value === 0 || value === 1);
+  const shownFeatures = features.slice(0, values[0]?.length ?? 0);
+  const how = `${wording.capital(wording.nodes)} in rows, ${wording.features} in columns.`;
+  d3.select(container)
+    .append("p")
+    .attr("class", "muted small")
+    .text(isBinary ? `${how} Filled cells are 1, empty ones 0.` : how);
+  const scroll = d3
+    .select(container)
+    .append("div")
+    .attr("class", "scroll")
+    .attr("tabindex", 0)
+    .attr("role", "region")
+    .attr("aria-label", caption);
+  const table = scroll.append("table").attr("class", `heatmap${isBinary ? " binary" : ""}`);
+  table.append("caption").attr("class", "unseen").text(caption);
+
+  const head = table.append("thead").append("tr");
+  head.append("td");
+  head
+    .selectAll("th")
+    .data(shownFeatures)
+    .join("th")
+    .attr("scope", "col")
+    .append("span")
+    .text(wording.featureLabel);
+
+  const lines = table.append("tbody").selectAll("tr").data(values).join("tr");
+  lines
+    .append("th")
+    .attr("scope", "row")
+    .text((_, at) => wording.nodeLabel(nodes[at]));
+  lines
+    .selectAll("td")
+    .data((line) => line)
+    .join("td")
+    .attr("class", (value) => (value < 0 ? "low" : value > 0 ? "high" : "zero"))
+    .style("--strength", (value) => (Math.abs(value) / largest).toFixed(3))
+    .text((value) => (isBinary && value === 0 ? "" : String(value)));
+
+  const missing = [
+    nodes.length > values.length ? wording.countedNodes(nodes.length - values.length) : null,
+    features.length > shownFeatures.length
+      ? wording.countedFeatures(features.length - shownFeatures.length)
+      : null,
+  ].filter(Boolean);
+  if (missing.length) {
+    d3.select(container)
+      .append("p")
+      .attr("class", "muted small")
+      .text(`${missing.join(" and ")} more are not shown.`);
+  }
+};

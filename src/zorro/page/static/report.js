@@ -1,0 +1,69 @@
+// The report: reads the page's data, fills the overview, and opens what the address names.
+"use strict";
+
+(function () {
+  const {summary, rows, details, failures, labels} = JSON.parse(
+    document.getElementById("data").textContent,
+  );
+  const wording = zorro.wording(labels);
+  const byNode = new Map(rows.map((row) => [row.node, row]));
+  const part = (id) => document.getElementById(id);
+  const name = document.title;
+  let table = null;
+  let left = 0; // how far the overview was scrolled
+
+  part("subject").textContent = summary.subject;
+  part("made").textContent =
+    `Made ${summary.made.slice(0, 10)} with zorro ${summary.versions.zorro}`;
+  zorro.cards(part("cards"), {summary, wording});
+  if (rows.length) {
+    zorro.distributions(part("distributions"), {rows, summary, wording});
+    table = zorro.table(part("table"), {rows, wording, hasTruth: summary.hasTruth});
+  } else {
+    part("distributions").textContent = "Nothing has been explained yet.";
+  }
+  zorro.failures(part("failures"), {failures, wording});
+  zorro.meaning(part("meaning"), {summary, wording});
+  zorro.provenance(part("facts"), {summary, wording});
+  window.addEventListener("hashchange", show);
+  show();
+  part("main").classList.remove("waiting");
+
+  function show() {
+    const named = /^#node=(\d+)$/.exec(window.location.hash);
+    const row = named ? byNode.get(Number(named[1])) : undefined;
+    if (row === undefined) close();
+    else open(row);
+  }
+
+  function close() {
+    part("overview").hidden = false;
+    part("explanation").hidden = true;
+    document.title = name;
+    window.scrollTo(0, left);
+  }
+
+  function open(row) {
+    if (!part("overview").hidden) left = window.scrollY;
+    part("overview").hidden = true;
+    part("explanation").hidden = false;
+    document.title = `${wording.capital(wording.nodeName(row.node))} – ${name}`;
+    const heading = zorro.explanation(part("explanation"), {
+      row,
+      detail: details[row.node],
+      summary,
+      wording,
+      links: {back: "#", ...beside(row.node)},
+      isExplained: (node) => byNode.has(node),
+    });
+    window.scrollTo(0, 0);
+    heading.focus({preventScroll: true});
+  }
+
+  function beside(node) {
+    const order = table.order();
+    const at = order.indexOf(node);
+    const link = (other) => (at < 0 || other === undefined ? null : `#node=${other}`);
+    return {previous: link(order[at - 1]), next: link(order[at + 1])};
+  }
+})();

@@ -1,0 +1,76 @@
+// A run at a glance: what came of it in figures, what failed, and how it was made.
+"use strict";
+window.zorro = window.zorro || {};
+
+zorro.cards = function (container, {summary, wording}) {
+  const {number, percent} = zorro;
+  const {explained, certified, right, failed} = summary;
+  const of = (count) => `${number(count)} of ${number(explained)}`;
+  const share = (count) => (explained ? percent(count / explained) : "–");
+  const sure = summary.delta === null ? "not certified" : `${percent(1 - summary.delta)} sure`;
+  const cards = [
+    [number(explained), `${wording.nodes} explained`, `of ${number(summary.asked)} asked`],
+    [share(certified), "certified", of(certified)],
+    [summary.medianNodes ?? "–", `${wording.nodes}, median`, `of ${number(summary.data.nodes)}`],
+    [
+      summary.medianFeatures ?? "–",
+      `${wording.features}, median`,
+      `of ${number(summary.data.features)}`,
+    ],
+    ...(right === null ? [] : [[share(right), "answers right", of(right)]]),
+    [zorro.exact(summary.tau), "threshold τ", sure],
+    [number(failed), "failed", failed ? "listed below" : "none"],
+  ];
+  const items = d3.select(container).selectAll("div").data(cards).join("div");
+  items.append("dt").text((card) => card[1]);
+  const figures = items.append("dd").attr("class", "figure");
+  figures.text((card) => card[0]);
+  const notes = items.append("dd").attr("class", "muted");
+  notes.text((card) => card[2]);
+};
+
+zorro.failures = function (section, {failures, wording}) {
+  d3.select(section)
+    .property("hidden", !failures.length)
+    .select("ul")
+    .selectAll("li")
+    .data(failures)
+    .join("li")
+    .text(({node, error}) => `${wording.capital(wording.nodeName(node))}: ${error}`);
+};
+
+zorro.meaning = function (container, {summary, wording}) {
+  const sentences = [
+    `Each explanation is a set of ${wording.nodes} and ${wording.features}.`,
+    "In a random world their values are kept, and all other values that the model can see are",
+    `replaced by random ones (${summary.noise} noise). The share of such worlds in which the`,
+    "model's answer stays is the fidelity. “Certified” means: it is shown, on samples that the",
+    "search has not seen, that the fidelity is at least τ.",
+  ];
+  if (summary.whyNot !== null) {
+    sentences.push(`The question was why the answer is not ${wording.className(summary.whyNot)}.`);
+  }
+  if (!summary.hasGraph) {
+    sentences.push("The graph was not at hand when this page was made, so that it shows neither");
+    sentences.push("neighbourhoods nor values.");
+  }
+  d3.select(container).text(sentences.join(" "));
+};
+
+zorro.provenance = function (container, {summary, wording}) {
+  const {data, versions, freshSamples} = summary;
+  const size = [
+    wording.countedNodes(data.nodes),
+    `${zorro.number(data.edges)} edges`,
+    wording.countedFeatures(data.features),
+  ];
+  const used = Object.entries(versions).map(([part, version]) => `${part} ${version}`);
+  zorro.facts(container, [
+    ["Model", summary.model],
+    ["Graph", size.join(", ")],
+    ["Search", `${summary.search}, ${zorro.number(summary.samples)} samples, seed ${summary.seed}`],
+    ["Measured on", `${freshSamples.map(zorro.number).join(", ") || "no"} fresh samples each`],
+    ["Versions", used.join(", ")],
+    ["Made", summary.made],
+  ]);
+};

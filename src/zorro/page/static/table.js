@@ -1,0 +1,141 @@
+// All explanations, to be sorted and filtered; each row leads to its explanation.
+"use strict";
+window.zorro = window.zorro || {};
+
+// Returns {order}, which gives the nodes as they are sorted and filtered now.
+zorro.table = function (container, {rows, wording, hasTruth}) {
+  const pageSize = 100;
+  const columns = columnsOf(wording, hasTruth);
+  const state = {sort: null, descending: false, shown: pageSize};
+  const root = d3.select(container);
+  const passes = zorro.filters(container, {
+    rows,
+    wording,
+    hasTruth,
+    onChange: () => {
+      state.shown = pageSize;
+      update();
+    },
+  });
+  const said = root.append("p").attr("class", "muted count").attr("role", "status");
+  const frame = root.append("div").attr("class", "frame");
+  const table = frame.append("table").attr("class", "rows");
+  const head = table.append("thead").append("tr");
+  const body = table.append("tbody");
+  const more = root
+    .append("button")
+    .attr("type", "button")
+    .attr("class", "more")
+    .text("Show more")
+    .on("click", () => {
+      state.shown += pageSize;
+      update();
+    });
+  head
+    .selectAll("th")
+    .data(columns)
+    .join("th")
+    .attr("scope", "col")
+    .attr("class", (column) => column.kind)
+    .append("button")
+    .attr("type", "button")
+    .attr("title", (column) => column.title ?? null)
+    .on("click", (_, column) => {
+      state.descending = state.sort === column ? !state.descending : false;
+      state.sort = column;
+      update();
+    })
+    .text((column) => column.name);
+  update();
+  return {order: () => chosen().map((row) => row.node)};
+
+  function chosen() {
+    const kept = rows.filter(passes);
+    if (state.sort === null) return kept;
+    const order = state.descending ? d3.descending : d3.ascending;
+    return d3.sort(kept, (one, other) => order(state.sort.by(one), state.sort.by(other)));
+  }
+
+  function update() {
+    const kept = chosen();
+    head
+      .selectAll("th")
+      .attr("aria-sort", (column) =>
+        state.sort !== column ? null : state.descending ? "descending" : "ascending",
+      );
+    const all = `${zorro.number(rows.length)} explanations`;
+    said.text(kept.length === rows.length ? all : `${zorro.number(kept.length)} of ${all}`);
+    body
+      .selectAll("tr")
+      .data(kept.slice(0, state.shown), (row) => row.node)
+      .join((enter) =>
+        enter
+          .append("tr")
+          .attr("data-node", (row) => row.node)
+          .on("click", open)
+          .each(fill),
+      )
+      .order();
+    more.property("hidden", kept.length <= state.shown);
+  }
+
+  function fill(row) {
+    for (const column of columns) {
+      column.fill(d3.select(this).append("td").attr("class", column.kind), row);
+    }
+  }
+
+  // The whole row is a target for the pointer; the keyboard has the link in it.
+  function open(event, row) {
+    const isOther = event.target.closest("a") || String(window.getSelection());
+    if (!isOther) window.location.hash = `node=${row.node}`;
+  }
+
+  function columnsOf(words, withTruth) {
+    const number = (key, name, write, kind, title) => ({
+      name,
+      title,
+      kind: `number ${kind}`,
+      by: (row) => row[key],
+      fill: (cell, row) => cell.text(write(row[key])),
+    });
+    return [
+      {
+        name: words.capital(words.node),
+        kind: words.hasNodeNames ? "named" : "number",
+        by: (row) => (words.hasNodeNames ? words.nodeLabel(row.node) : row.node),
+        fill: (cell, row) =>
+          cell.append("a").attr("href", `#node=${row.node}`).text(words.nodeLabel(row.node)),
+      },
+      {
+        name: "Predicted",
+        kind: "predicted",
+        by: (row) => words.className(row.class),
+        fill: (cell, row) => {
+          zorro.classChip(cell, row.class, words);
+          if (withTruth) zorro.answerMark(cell, row);
+        },
+      },
+      {
+        name: "True",
+        kind: "optional",
+        by: (row) => words.className(row.truth),
+        fill: (cell, row) => {
+          const isSame = row.truth === row.class;
+          cell.append("span").classed("muted", isSame);
+          cell.select("span").text(isSame ? "same" : words.className(row.truth));
+        },
+      },
+      number("probability", "p", zorro.share, "optional", "The model's probability of its answer"),
+      number("nodes", words.capital(words.nodes), zorro.number, ""),
+      number("features", words.capital(words.features), zorro.number, ""),
+      number("fidelity", "Fidelity", zorro.share, "optional"),
+      {
+        name: "Status",
+        kind: "status optional",
+        by: zorro.statusName,
+        fill: zorro.badge,
+      },
+    ].filter((column) => withTruth || column.name !== "True");
+  }
+};

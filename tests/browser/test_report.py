@@ -1,0 +1,239 @@
+"""The report in a real browser: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from made_runs import made_explanation, made_run, ring, small_model
+
+from zorro import report
+from zorro.names import Names
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+)
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip(
+        "chromium is not installed: apt-get install chromium, or set CHROMIUM to its path",
+        allow_module_level=True,
+    )
+
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
+SECONDS_TO_OPEN = 1.5
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        # Chromium has no sandbox for root, which containers run as.
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> str:
+    """A report with every status, a failure, alternatives, and markup in all names."""
+    folder = tmp_path_factory.mktemp("report")
+    graph, model = ring(), small_model()
+    statuses = ["reached", "nothing needed", "everything needed", "budget exhausted"]
+    explanations = [
+        made_explanation(7),
+        made_explanation(8, nodes=(8, 9, 13, 14), features=(1,)),
+        *(made_explanation(20 + at, status=status) for at, status in enumerate(statuses)),
+    ]
+    run = made_run(
+        folder / "run", explanations, graph=graph, model=model, failures={3: f"it broke {MARKUP}"}
+    )
+    report.write(
+        run,
+        folder / "report.html",
+        model=model,
+        **graph,
+        names=Names(node="paper", feature="word"),
+        class_names=[f"no {MARKUP}", f"yes {MARKUP}"],
+        feature_names=[f"{MARKUP} {number}" for number in range(5)],
+        node_names={7: f"seven {MARKUP}"},
+        alternatives={7: [made_explanation(7, nodes=(12,), features=(1, 4))]},
+    )
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["desk", "phone"])
+def page(request, browser):
+    """A page that must stay free of errors and of anything from the network."""
+    width, scheme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "request",
+        lambda asked: asked.url.startswith(("file:", "data:")) or wrong.append(asked.url),
+    )
+    yield page
+    name = request.node.name.replace("[", "-").replace("]", "")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    hacked = page.evaluate("window.hacked")
+    context.close()
+    assert wrong == []
+    assert hacked is None
+
+
+def shown(page) -> list[int]:
+    return [int(row.get_attribute("data-node")) for row in page.locator(".rows tbody tr").all()]
+
+
+def test_the_overview_counts_what_there_is(page, written):
+    page.goto(written)
+    cards = page.locator("#cards").inner_text()
+    assert "papers explained" in cards
+    assert "33.3\u00a0%" in cards
+    assert "it broke <img" in page.locator("#failures").inner_text()
+    assert page.locator("#distributions svg").count() == 3
+
+
+def test_rows_are_sorted(page, written):
+    page.goto(written)
+    assert shown(page) == [7, 8, 20, 21, 22, 23]
+    header = page.get_by_role("button", name="Papers", exact=True)
+    header.click()
+    assert shown(page)[-1] == 8
+    header.click()
+    assert shown(page)[0] == 8
+    assert page.locator("th[aria-sort=descending]").inner_text().strip() == "Papers"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("find", "seven", [7]),
+        ("find", "2", [20, 21, 22, 23]),
+        ("status", "reached", [20]),
+        ("answer", "right", [7, 21, 23]),
+        ("nodes", "2", [7, 20, 21, 22, 23]),
+        ("features", "2", [8]),
+        ("class", "1", [7, 8, 20, 21, 22, 23]),
+    ],
+)
+def test_rows_are_filtered(page, written, name, value, expected):
+    page.goto(written)
+    field = page.locator(f"[name={name}]")
+    if field.evaluate("field => field.tagName") == "SELECT":
+        field.select_option(value)
+    else:
+        field.fill(value)
+    assert shown(page) == expected
+
+
+def test_an_explanation_opens_by_keyboard_and_goes_back(page, written):
+    page.goto(written)
+    page.locator("tr[data-node='8'] a").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#explanation:not([hidden]) .scene")
+    assert page.url.endswith("#node=8")
+    assert page.evaluate("document.activeElement.textContent") == "Paper 8"
+    assert page.locator(".scene .node.selected").count() == 4
+    assert page.locator(".scene .node.query").count() == 1
+    assert page.locator(".heatmap tbody tr").count() == 4
+    assert page.locator(".curve .step").count() == 4
+    page.get_by_role("link", name="All explanations").click()
+    page.wait_for_selector("#overview:not([hidden])")
+    page.go_back()
+    page.wait_for_selector("#explanation:not([hidden])")
+
+
+def test_next_follows_the_table(page, written):
+    page.goto(written)
+    page.locator("[name=nodes]").fill("2")
+    page.locator("tr[data-node='7'] a").click()
+    page.get_by_role("link", name="Next").click()
+    page.wait_for_url("**#node=20")
+
+
+def test_a_permalink_opens_an_explanation_with_its_alternatives(page, written):
+    page.goto(f"{written}#node=7")
+    said = page.locator(".sentence").inner_text()
+    assert said.startswith("The model says yes <img")
+    assert "Keeping 2 papers\u00a0×\u00a03 words fixed keeps that answer" in said
+    assert page.locator(".alternatives li").count() == 1
+    assert page.locator(".scene .node.selected").count() == 2
+
+
+@pytest.mark.parametrize("node", [20, 21, 22, 23])
+def test_what_is_not_certified_is_said(page, written, node):
+    page.goto(f"{written}#node={node}")
+    assert "Nothing is proved" in page.locator(".sentence").inner_text()
+
+
+@pytest.mark.parametrize("where", ["", "#node=7"])
+def test_nothing_is_wider_than_the_window(page, written, where):
+    page.goto(written + where)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("where", ["", "#node=7", "#node=21"])
+def test_axe_finds_nothing_serious(page, written, where):
+    page.goto(written + where)
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    serious = [
+        (rule["id"], [part["html"][:200] for part in rule["nodes"]])
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def test_without_the_graph_the_page_says_so(page, tmp_path):
+    run = made_run(tmp_path / "run", [made_explanation()], graph=ring())
+    report.write(run, tmp_path / "report.html")
+    page.goto((tmp_path / "report.html").as_uri())
+    assert "so that it shows neither neighbourhoods nor values" in page.inner_text("#meaning")
+    page.locator(".rows a").click()
+    page.wait_for_selector("#explanation:not([hidden])")
+    assert "The neighbourhood is not drawn" in page.inner_text("#explanation")
+    assert page.locator(".scene").count() == 0
+
+
+def test_a_run_that_explained_nothing_opens(page, tmp_path):
+    run = made_run(tmp_path / "run", [], graph=ring(), failures={3: "it broke"})
+    report.write(run, tmp_path / "report.html")
+    page.goto(f"{(tmp_path / 'report.html').as_uri()}#node=3")
+    assert "Nothing has been explained yet" in page.inner_text("main")
+    assert "Node 3: it broke" in page.inner_text("#failures")
+
+
+def test_nothing_jumps_while_the_page_opens(page, written):
+    page.add_init_script(
+        "window.jumped = 0; new PerformanceObserver(list => list.getEntries().forEach("
+        "entry => window.jumped += entry.value)).observe({type: 'layout-shift', buffered: true})"
+    )
+    page.goto(f"{written}#node=7")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.jumped") == 0
+
+
+def test_300_explanations_open_at_once(page, tmp_path):
+    graph = ring(2708, 1433)
+    explanations = [
+        made_explanation(node, nodes=(node, node + 1, node + 5), features=tuple(range(20)))
+        for node in range(0, 2400, 8)
+    ]
+    run = made_run(tmp_path / "run", explanations, graph=graph)
+    report.write(run, tmp_path / "report.html", **graph)
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector(".rows tbody tr")
+    until_usable = page.evaluate(
+        "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+    )
+    assert until_usable < 1000 * SECONDS_TO_OPEN
