@@ -128,7 +128,7 @@ class PublishedDraw:
         rows = torch.cat(drawn).to(self._x.device)  # (S · n, d)
         values = self._x.new_empty(rows.shape)
         # Some columns at a time, so that their values stay in the processor's cache.
-        for some in torch.arange(shape[1], device=self._x.device).split(_COLUMNS):
-            part = slice(int(some[0]), int(some[-1]) + 1)
+        for first in range(0, shape[1], _COLUMNS):
+            part = slice(first, first + _COLUMNS)
             values[:, part] = self._x[:, part].contiguous().gather(0, rows[:, part])
         return values.reshape(len(samples), *shape)
