@@ -9,7 +9,7 @@ from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import FRESH, PAPER_TAU, MethodJob, Variant
 from zorro.experiments.measuring import mean, measure
 from zorro.experiments.paper_values import published_by
-from zorro.experiments.report import Report, as_table
+from zorro.experiments.report import Report, as_table, triple
 
 _CELL = Cell("cora", "gcn")
 _MEASURES = ("node_entropy", "feature_entropy", "fidelity", "validity")
@@ -60,7 +60,7 @@ def _report(
         for name in _MEASURES:
             each: dict[str, float | None] = {"paper": values[*key, name]}
             each |= {setting: mean(of_it, name) for setting, of_it in some.items()}
-            line.append(" / ".join("–" if v is None else f"{v:.2f}" for v in each.values()))
+            line.append(triple(*each.values()))
             place = dict(zip(names, key, strict=True))
             rows.append({**place, "measure": name, "nodes": len(some["ours"]), **each})
         lines.append(line)

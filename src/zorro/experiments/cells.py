@@ -20,11 +20,13 @@ class Cell:
         dataset: by its name.
         model: by its name.
         epoch: of the training that left the model; the last one when None.
+        weights: a file of our own with the weights; the paper's when None.
     """
 
     dataset: str
     model: str
     epoch: int | None = None
+    weights: str | None = None
 
     def __str__(self) -> str:
         name = f"{self.dataset} {self.model}"
@@ -34,7 +36,9 @@ class Cell:
         """Return the trained model and its graph."""
         graph = data.load(self.dataset)
         model = models.build(self.model, graph.num_features, int(graph.y.max()) + 1)
-        path = checkpoint.paper_checkpoint(self.dataset, self.model, epoch=self.epoch)
+        path = self.weights or checkpoint.paper_checkpoint(
+            self.dataset, self.model, epoch=self.epoch
+        )
         checkpoint.load(model, path)
         return model.eval(), graph
 

@@ -79,7 +79,7 @@ def hardened(subject: Subject, masks: Masks, test: Test) -> Values:
     three tenths) of them is none is left out of the paper's means, and has no values here.
     """
     if all(mask is None or is_hard(mask) for mask in (masks.nodes, masks.features)):
-        return _of_hard(subject, masks, test)
+        return {f"HM {key}": value for key, value in _of_hard(subject, masks, test).items()}
     values: Values = {}
     for name, transform in _TRANSFORMS.items():
         hard = Masks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,7 +99,11 @@ class Measurements:
 
 
 def measure(
-    jobs: Sequence[Job], settings: Settings, *, counts: Mapping[str, int] | None = None
+    jobs: Sequence[Job],
+    settings: Settings,
+    *,
+    counts: Mapping[str, int] | None = None,
+    only: Collection[int] | None = None,
 ) -> Measurements:
     """Measure what is missing of several jobs, the first node of all before the second of any.
 
@@ -107,13 +111,19 @@ def measure(
         jobs: what.
         settings: how; `settings.nodes` limits the nodes of every job.
         counts: further limits, by a job's name.
+        only: these nodes, instead of the first ones.
     """
     if settings.measures:
-        _record(jobs, settings, counts or {})
+        _record(jobs, settings, counts or {}, only)
     return Measurements(settings.runs)
 
 
-def _record(jobs: Sequence[Job], settings: Settings, counts: Mapping[str, int]) -> None:
+def _record(
+    jobs: Sequence[Job],
+    settings: Settings,
+    counts: Mapping[str, int],
+    only: Collection[int] | None,
+) -> None:
     with ExitStack() as stack:
         stores = []
         missing: list[tuple[int, int, int]] = []  # position, job, node
@@ -123,8 +133,12 @@ def _record(jobs: Sequence[Job], settings: Settings, counts: Mapping[str, int]) 
             folders.prepare(path, _manifest(job, settings))
             stores.append(stack.enter_context(Store(path / folders.OUTCOMES, write=True)))
             ended = set(stores[-1].ended())
-            wanted = job.nodes[: limit(job, settings, counts)]
-            missing += [(at, place, node) for at, node in enumerate(wanted) if at not in ended]
+            first = len(job.nodes) if only else limit(job, settings, counts)
+            missing += [
+                (at, place, node)
+                for at, node in enumerate(job.nodes[:first])
+                if at not in ended and (only is None or node in only)
+            ]
         missing.sort()
         task = JobsTask(
             jobs,
@@ -139,9 +153,9 @@ def _record(jobs: Sequence[Job], settings: Settings, counts: Mapping[str, int]) 
             settings.on_outcome(f"{jobs[place].cell}, {jobs[place].name}", outcome)
 
 
-def limit(job: Job, settings: Settings, counts: Mapping[str, int]) -> int | None:
+def limit(job: Job, settings: Settings, counts: Mapping[str, int] | None = None) -> int | None:
     """Return how many of its nodes a job is measured at; all when None."""
-    limits = [n for n in (settings.nodes, counts.get(job.name)) if n is not None]
+    limits = [n for n in (settings.nodes, (counts or {}).get(job.name)) if n is not None]
     return min(limits, default=None)
 
 

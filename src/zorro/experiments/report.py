@@ -83,6 +83,15 @@ def as_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def triple(*values: float | None) -> str:
+    """Return values beside one another.
+
+    >>> triple(0.5, None, 0.25)
+    '0.50 / – / 0.25'
+    """
+    return " / ".join(shown(value) for value in values)
+
+
 def shown(value: object) -> str:
     """Return a table's entry."""
     if value is None:

@@ -12,7 +12,7 @@ from zorro.experiments.jobs import MethodJob, Variant
 from zorro.experiments.measuring import limit, mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.real import GUIDED, OTHERS, ZORRO
-from zorro.experiments.report import Report, as_table
+from zorro.experiments.report import Report, as_table, triple
 
 _MEASURES = ("precision", "accuracy", "node_entropy", "fidelity")
 VARIANTS: tuple[Variant, ...] = (*OTHERS, *ZORRO, GUIDED)
@@ -48,7 +48,7 @@ def run(settings: Settings) -> Report:
         for name in _MEASURES:
             each: dict[str, float | None] = {"paper": values.get((name, variant.name))}
             each |= {setting: mean(some, name) for setting, some in by_setting.items()}
-            line.append(" / ".join("–" if v is None else f"{v:.2f}" for v in each.values()))
+            line.append(triple(*each.values()))
             rows.append(
                 {"method": variant.name, "measure": name, "nodes": len(by_setting["ours"]), **each}
             )
