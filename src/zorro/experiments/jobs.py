@@ -13,7 +13,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from zorro.experiments.cells import Cell
-from zorro.experiments.measures import MEASURES, Test
+from zorro.experiments.measures import MEASURES, Worlds
 from zorro.explainer import Zorro
 from zorro.explainers.registry import build_with
 from zorro.explainers.subjects import Subjects
@@ -162,10 +162,10 @@ class MethodJob:
         }
         method = build_with(self.variant.method, context, **self.variant.options)
         measure = MEASURES[self.measure]
-        test = (
-            Test(subjects.noise, range(PUBLISHED), seed)
+        worlds = (
+            Worlds(subjects.noise, range(PUBLISHED), seed)
             if self.variant.reference
-            else Test(subjects.noise, range(PUBLISHED, PUBLISHED + FRESH), seed + FRESH_SEED)
+            else Worlds(subjects.noise, range(PUBLISHED, PUBLISHED + FRESH), seed + FRESH_SEED)
         )
 
         def measured(node: int) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class MethodJob:
             started = time.perf_counter()
             masks = method.explain(subject)
             seconds = time.perf_counter() - started
-            values = measure(subject, masks, test)
+            values = measure(subject, masks, worlds)
             return {
                 "node": node,
                 "candidates": subject.candidates,

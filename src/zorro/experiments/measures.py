@@ -40,7 +40,7 @@ Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Test:
+class Worlds:
     """What sets are measured on.
 
     Args:
@@ -58,28 +58,28 @@ class Test:
         return asdict(evaluate(subject, masks, self.noise, samples=self.samples, seed=self.seed))
 
 
-def as_given(subject: Subject, masks: Masks, test: Test) -> Values:
+def as_given(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
     """Measure the masks as they are; tell which nodes are in them."""
-    values = test.of(subject, masks)
+    values = worlds.of(subject, masks)
     return {**values, "chosen": _ids(subject, first_nodes(subject, masks))}
 
 
-def cut(subject: Subject, masks: Masks, test: Test) -> Values:
+def cut(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
     """Measure after the node mask was cut down to the five that count most."""
     chosen = first_nodes(subject, masks)
     few = Masks(nodes=None if chosen is None else chosen.float(), features=masks.features)
-    values = test.of(subject, few)
+    values = worlds.of(subject, few)
     return {**values, "chosen": _ids(subject, chosen)}
 
 
-def hardened(subject: Subject, masks: Masks, test: Test) -> Values:
+def hardened(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
     """Measure soft masks after each of the paper's transforms, hard masks as they are.
 
     The names of the values begin with the transform's. A mask of so few elements that half (or
     three tenths) of them is none is left out of the paper's means, and has no values here.
     """
     if all(mask is None or is_hard(mask) for mask in (masks.nodes, masks.features)):
-        return {f"HM {key}": value for key, value in _of_hard(subject, masks, test).items()}
+        return {f"HM {key}": value for key, value in _of_hard(subject, masks, worlds).items()}
     values: Values = {}
     for name, transform in _TRANSFORMS.items():
         hard = Masks(
@@ -88,12 +88,12 @@ def hardened(subject: Subject, masks: Masks, test: Test) -> Values:
         )
         if name != "NT" and subject.candidates * (0.5 if name == "S-0.5" else 0.3) < 1:
             continue
-        found = _of_hard(subject, hard, test)
+        found = _of_hard(subject, hard, worlds)
         values |= {f"{name} {key}": value for key, value in found.items()}
     return values
 
 
-def features(subject: Subject, masks: Masks, test: Test) -> Values:
+def features(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
     """Keep the feature mask itself, without its zeros."""
     mask = masks.features
     if mask is None:
@@ -102,8 +102,8 @@ def features(subject: Subject, masks: Masks, test: Test) -> Values:
     return {"feature_mask": [places.tolist(), mask[places].tolist()]}
 
 
-def _of_hard(subject: Subject, masks: Masks, test: Test) -> Values:
-    values = test.of(subject, masks)
+def _of_hard(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
+    values = worlds.of(subject, masks)
     x = subject.graph.candidate_x  # (n, d)
     context = subject.graph.x[x.size(0) :]
     nodes = x.new_ones(x.size(0)) if masks.nodes is None else masks.nodes.to(x)
@@ -145,7 +145,7 @@ def _ids(subject: Subject, chosen: Tensor | None) -> list[int] | None:
     return None if chosen is None else subject.graph.candidates[chosen].tolist()
 
 
-Measure = Callable[[Subject, Masks, Test], Values]
+Measure = Callable[[Subject, Masks, Worlds], Values]
 MEASURES: Mapping[str, Measure] = {
     "as given": as_given,
     "cut": cut,
