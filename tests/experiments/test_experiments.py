@@ -12,9 +12,21 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from zorro.experiments import EXPERIMENTS, Settings, faithfulness, homophily, real, retraining
+from zorro.errors import InputError
+from zorro.experiments import (
+    EXPERIMENTS,
+    Settings,
+    faithfulness,
+    homophily,
+    jobs,
+    real,
+    retraining,
+    variants,
+)
 from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.jobs import MethodJob, MultiplicityJob, Place
+from zorro.explainers import methods_in
+from zorro.runs.engines import Processes
 
 
 def test_features_are_ranked_by_the_sum_of_the_masks():
@@ -105,6 +117,36 @@ def test_several_explanations_are_counted(paper_dir, data_dir):
     assert 1 <= row["explanations"] <= 3
 
 
+def test_an_explainer_of_ones_own_gets_into_the_tables(tmp_path, paper_dir, data_dir):
+    """Also in worker processes, which know nothing of the file until they are told."""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import torch\n"
+        "from zorro.explainers import Masks, method\n"
+        "@method('everything')\n"
+        "class Everything:\n"
+        "    def explain(self, subject):\n"
+        "        return Masks(nodes=torch.ones(subject.candidates))\n"
+    )
+    source = str(path)
+    own = tuple(jobs.Variant(name, name, source=source) for name in methods_in(path))
+    settings = Settings(runs=tmp_path / "runs", nodes=1, methods=(), own=own, engine=Processes(1))
+    rows = EXPERIMENTS["synthetic"].run(settings).rows
+    found = {row["measure"]: row for row in rows if row["method"] == "everything"}
+    assert found["fidelity"]["ours"] == 1
+    assert found["fidelity"]["paper"] is None
+    assert {row["method"] for row in rows} == {"everything"}
+
+
+def test_a_file_without_an_explainer_is_refused(tmp_path):
+    path = tmp_path / "nothing.py"
+    path.write_text("pass\n")
+    with pytest.raises(InputError, match="registers no method"):
+        methods_in(path)
+    with pytest.raises(InputError, match="expected a Python file"):
+        methods_in(tmp_path / "missing.py")
+
+
 @pytest.mark.parametrize(
     ("name", "methods", "figures"),
     [
@@ -144,6 +186,6 @@ def test_an_experiment_writes_what_it_measures(
 
 
 def test_a_job_knows_its_cell_and_nodes(paper_dir, data_dir):
-    job = MethodJob(Cell("cora", "gcn"), real.GUIDED)
+    job = MethodJob(Cell("cora", "gcn"), variants.GUIDED)
     assert len(job.nodes) == 300
     assert job.parameters["tau"] == 0.85

@@ -14,6 +14,7 @@ from zorro.cli import options, terminal
 from zorro.cli.terminal import show_fitted
 
 if TYPE_CHECKING:
+    from zorro.experiments.jobs import Variant
     from zorro.runs.task import Outcome
 
 _EVERY = 25  # measurements between two lines
@@ -36,6 +37,14 @@ def reproduce(
             metavar="NAME,…",
             help="Only these methods, by the names in the tables.",
             show_default="the experiment's own",
+        ),
+    ] = None,
+    explainer: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="A file that registers explainers of your own: they are put into the tables.",
+            show_default=False,
         ),
     ] = None,
     checkpoints: Annotated[
@@ -97,6 +106,7 @@ def reproduce(
         runs=out / "runs",
         nodes=nodes,
         methods=None if methods is None else tuple(part.strip() for part in methods.split(",")),
+        own=() if explainer is None else _own(explainer),
         engine=engine_of(engine, queries=nodes or 300, workers=workers, threads=threads),
         device=device,
         measures=measure,
@@ -107,6 +117,14 @@ def reproduce(
     command = " ".join(["zorro", *sys.argv[1:]])
     for path in report.write(out, name, command=command):
         terminal.messages.print(str(path), markup=False)
+
+
+def _own(path: Path) -> tuple[Variant, ...]:
+    from zorro.experiments.jobs import Variant
+    from zorro.explainers import methods_in
+
+    source = str(path.absolute())
+    return tuple(Variant(name, name, source=source) for name in methods_in(path))
 
 
 def _list() -> None:

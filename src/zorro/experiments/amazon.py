@@ -12,8 +12,8 @@ from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob
 from zorro.experiments.measuring import limit, mean, measure
 from zorro.experiments.paper_values import published_by
-from zorro.experiments.real import GUIDED, OTHERS, ZORRO, wanted
 from zorro.experiments.report import Report, as_table, shown
+from zorro.experiments.variants import variants_of, wanted
 from zorro.models import checkpoint
 
 _DATASET = "amazon-computers"
@@ -32,7 +32,7 @@ def run(settings: Settings) -> Report:
     cells = [_trained(model, settings) for model in _MODELS]
     jobs = [
         MethodJob(cell, variant, nodes=queries)
-        for variant in (*OTHERS, *ZORRO, GUIDED)
+        for variant in variants_of(settings)
         for cell in cells
     ]
     jobs = [job for job in jobs if wanted(job, settings, without=_WITHOUT)]

@@ -10,9 +10,8 @@ from zorro.experiments.cells import SYNTHETIC
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob, loaded
 from zorro.experiments.measuring import measure
-from zorro.experiments.real import wanted
 from zorro.experiments.report import Report, as_table
-from zorro.experiments.synthetic import VARIANTS
+from zorro.experiments.variants import variants_of, wanted
 from zorro.plot import compare
 
 _NODES = (300, 302)
@@ -26,7 +25,7 @@ def run(settings: Settings) -> Report:
         (variant.name, setting): MethodJob(
             SYNTHETIC, variant.referring() if setting == "reference" else variant, "cut"
         )
-        for variant in VARIANTS
+        for variant in variants_of(settings)
         for setting in _SETTINGS
     }
     jobs = {key: job for key, job in jobs.items() if wanted(job, settings, without=("empty",))}

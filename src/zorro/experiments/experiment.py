@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zorro.experiments.jobs import Variant
 from zorro.experiments.report import Report
 from zorro.runs.engines import Engine, InProcess
 from zorro.runs.task import Outcome
@@ -19,6 +20,7 @@ class Settings:
         runs: a folder in which finished measurements are kept, and found again.
         nodes: query nodes of each cell; all of the paper's when None.
         methods: only these; the experiment's own when None.
+        own: further methods in the tables.
         engine: what computes.
         device: of models and graphs.
         measures: whether to measure what is missing, or only to report what is kept.
@@ -29,6 +31,7 @@ class Settings:
     runs: Path
     nodes: int | None = None
     methods: tuple[str, ...] | None = None
+    own: tuple[Variant, ...] = ()
     engine: Engine = field(default_factory=InProcess)
     device: str = "cpu"
     measures: bool = True

@@ -16,9 +16,9 @@ from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob, loaded
 from zorro.experiments.measuring import limit, mean, measure
 from zorro.experiments.paper_values import published, published_by
-from zorro.experiments.real import wanted
 from zorro.experiments.report import Report, as_table, triple
-from zorro.experiments.synthetic import VARIANTS, against_the_house
+from zorro.experiments.synthetic import against_the_house
+from zorro.experiments.variants import variants_of, wanted
 from zorro.metrics import faithfulness
 from zorro.models import accuracy
 from zorro.plot.canvas import new_figure
@@ -50,7 +50,7 @@ def run(settings: Settings) -> Report:
         (variant.name, setting, epoch): MethodJob(
             cell_at(epoch), variant.referring() if setting == "reference" else variant, "cut"
         )
-        for variant in VARIANTS
+        for variant in variants_of(settings)
         for setting in ("reference", "ours")
         for epoch in EPOCHS
     }

@@ -7,8 +7,8 @@ from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob
 from zorro.experiments.measuring import limit, mean, measure
 from zorro.experiments.paper_values import published_by
-from zorro.experiments.real import OTHERS, ZORRO, wanted
 from zorro.experiments.report import Report, as_table, shown
+from zorro.experiments.variants import variants_of, wanted
 
 _MEASURES = (
     "feature_entropy",
@@ -21,13 +21,15 @@ _MEASURES = (
     "fidelity_minus_prob",
 )
 _TRANSFORMS = ("S-0.5", "S-0.7", "NT", "HM")
-_ON_DEMAND = ("subgraphx", "pgexplainer")
+_ON_DEMAND = ("subgraphx", "pgexplainer", "empty", "guided .85")
 _COUNTS = {"pgm hard": 10}
 
 
 def run(settings: Settings) -> Report:
     """Measure every method after every transform in every cell."""
-    jobs = [MethodJob(cell, variant, "hard") for variant in (*OTHERS, *ZORRO) for cell in CITATION]
+    jobs = [
+        MethodJob(cell, variant, "hard") for variant in variants_of(settings) for cell in CITATION
+    ]
     jobs = [job for job in jobs if wanted(job, settings, without=_ON_DEMAND)]
     found = measure(jobs, settings, counts=_COUNTS)
     theirs = _published()

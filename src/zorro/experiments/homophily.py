@@ -15,8 +15,8 @@ from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob, loaded
 from zorro.experiments.measuring import limit, measure
-from zorro.experiments.real import ZORRO
 from zorro.experiments.report import Report, as_table
+from zorro.experiments.variants import ZORRO
 from zorro.metrics import homophily
 from zorro.plot.canvas import new_figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from zorro.experiments.cells import Cell
 from zorro.experiments.measures import MEASURES, Worlds
 from zorro.explainer import Zorro
-from zorro.explainers.registry import build_with
+from zorro.explainers.registry import build_with, methods_in
 from zorro.explainers.subjects import Subjects
 from zorro.memory import default_budget
 
@@ -88,12 +88,14 @@ class Variant:
         reference: whether it looks at the truncated graph, as the published code does, instead of
             one that keeps the whole graph's prediction. Then the published code's noise is used
             too, one set of samples both to search and to measure.
+        source: a Python file that registers the method, if it is not the library's.
     """
 
     name: str
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     reference: bool = False
+    source: str | None = None
 
     @property
     def noise(self) -> str:
@@ -102,7 +104,7 @@ class Variant:
 
     def referring(self) -> Variant:
         """Return the same in the published setting."""
-        return Variant(self.name, self.method, self.options, reference=True)
+        return replace(self, reference=True)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class MethodJob:
     def parameters(self) -> Mapping[str, Any]:
         """What decides about the values."""
         return {
-            **asdict(self.variant),
+            **{k: v for k, v in asdict(self.variant).items() if k != "source"},
             "noise": self.variant.noise,
             "measure": self.measure,
             "fresh_samples": FRESH,
@@ -160,6 +162,8 @@ class MethodJob:
             "training_nodes": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
             "memory": default_budget(data.x.device) // place.workers,
         }
+        if self.variant.source is not None:
+            methods_in(self.variant.source)
         method = build_with(self.variant.method, context, **self.variant.options)
         measure = MEASURES[self.measure]
         worlds = (

@@ -7,10 +7,11 @@ from typing import Any
 
 from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.experiment import Experiment, Settings
-from zorro.experiments.jobs import FRESH, PAPER_TAU, MethodJob, Variant
+from zorro.experiments.jobs import FRESH, MethodJob
 from zorro.experiments.measuring import Measurements, limit, mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table
+from zorro.experiments.variants import ZORRO, variants_of, wanted
 
 MEASURES = {
     "feature_entropy": "Entropy of the feature mask (feature sparsity)",
@@ -20,14 +21,6 @@ MEASURES = {
 }
 # How far a mean may be from the published one to count as reproduced.
 TOLERANCES = {"feature_entropy": 0.15, "node_entropy": 0.15, "fidelity": 0.02, "validity": 0.02}
-ZORRO = tuple(
-    Variant(f"zorro {name}", "zorro-paper", {"tau": tau}) for name, tau in PAPER_TAU.items()
-)
-OTHERS = tuple(
-    Variant(name, name)
-    for name in ("gnnexplainer", "pgm", "pgexplainer", "subgraphx", "grad", "grad-input", "empty")
-)
-GUIDED = Variant("guided .85", "zorro", {"tau": 0.85})
 # Slow ones are measured on a part of the nodes, SubgraphX only when it is asked for.
 COUNTS = {"pgm": 40, "pgexplainer": 100, "subgraphx": 5}
 _ON_DEMAND = ("subgraphx",)
@@ -37,22 +30,9 @@ Entry = dict[str, Any]
 
 def jobs_in(cells: Sequence[Cell], settings: Settings) -> list[MethodJob]:
     """Return what the table is made of: Zorro in both settings, others on the whole prediction."""
-    variants = (*ZORRO, *(variant.referring() for variant in ZORRO), *OTHERS, GUIDED)
+    variants = (*(variant.referring() for variant in ZORRO), *variants_of(settings))
     every = [MethodJob(cell, variant) for variant in variants for cell in cells]
     return [job for job in every if wanted(job, settings, without=_ON_DEMAND)]
-
-
-def wanted(job: MethodJob, settings: Settings, *, without: Sequence[str] = ()) -> bool:
-    """Whether a job is asked for: by its method's name, or by its own, the setting included.
-
-    Args:
-        job: which.
-        settings: what is asked for.
-        without: methods that are measured only if they are named.
-    """
-    if settings.methods is None:
-        return job.variant.name not in without
-    return job.variant.name in settings.methods or job.name in settings.methods
 
 
 def run(settings: Settings) -> Report:

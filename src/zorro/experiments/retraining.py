@@ -15,8 +15,8 @@ from zorro.experiments.cells import Cell
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import Measured, MethodJob, Place, loaded
 from zorro.experiments.measuring import Row, mean, measure, values_of
-from zorro.experiments.real import GUIDED, OTHERS, ZORRO, wanted
 from zorro.experiments.report import Report, as_table
+from zorro.experiments.variants import variants_of, wanted
 from zorro.models import TrainingSettings
 from zorro.plot.canvas import new_figure
 
@@ -78,7 +78,7 @@ def run(settings: Settings) -> Report:
     _, data = loaded(_CELL)
     training = tuple(data.train_mask.nonzero().flatten().tolist())
     explained = [
-        MethodJob(_CELL, variant, "features", training) for variant in (*ZORRO, *OTHERS, GUIDED)
+        MethodJob(_CELL, variant, "features", training) for variant in variants_of(settings)
     ]
     explained = [job for job in explained if wanted(job, settings, without=_WITHOUT)]
     found = measure(explained, settings)

@@ -11,18 +11,17 @@ from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob, Variant
 from zorro.experiments.measuring import limit, mean, measure
 from zorro.experiments.paper_values import published_by
-from zorro.experiments.real import GUIDED, OTHERS, ZORRO
 from zorro.experiments.report import Report, as_table, triple
+from zorro.experiments.variants import variants_of, wanted
 
 _MEASURES = ("precision", "accuracy", "node_entropy", "fidelity")
-VARIANTS: tuple[Variant, ...] = (*OTHERS, *ZORRO, GUIDED)
 _COUNTS = {"subgraphx cut": 16, "subgraphx reference cut": 16}
 
 
 def run(settings: Settings) -> Report:
     """Compare what methods select with the houses, on both kinds of computational graphs."""
     values = published_by("synthetic_node", "metric", "method")
-    variants = [v for v in VARIANTS if v.name in (settings.methods or [v.name])]
+    variants = _asked(settings)
     jobs = {
         (variant.name, setting): MethodJob(
             SYNTHETIC, variant.referring() if setting == "reference" else variant, "cut"
@@ -59,6 +58,11 @@ def run(settings: Settings) -> Report:
     )
 
 
+def _asked(settings: Settings) -> list[Variant]:
+    every = variants_of(settings)
+    return [each for each in every if wanted(MethodJob(SYNTHETIC, each), settings)]
+
+
 _TEXT = (
     "Entries are *paper* / *reference graph* / *ours*. The reference graph repeats the published "
     "set-up: on the truncated graph the model predicts another class for 782 of the 800 house "
@@ -83,7 +87,7 @@ def against_the_house(row: Mapping[str, Any]) -> dict[str, float]:
 def run_runtime(settings: Settings) -> Report:
     """Time every method on the houses."""
     values = published_by("syn_runtime", "method", value="seconds")
-    variants = [v for v in VARIANTS if v.name in (settings.methods or [v.name])]
+    variants = _asked(settings)
     jobs = {variant.name: MethodJob(SYNTHETIC, variant, "cut") for variant in variants}
     found = measure(list(jobs.values()), settings, counts=_COUNTS)
     rows: list[dict[str, object]] = []

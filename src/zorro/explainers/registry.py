@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from inspect import signature
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from zorro.errors import InputError
@@ -25,6 +28,7 @@ class Method(Protocol):
 Factory = Callable[..., Method]
 F = TypeVar("F", bound=Factory)
 _METHODS: dict[str, Factory] = {}
+_FILES: dict[Path, tuple[str, ...]] = {}  # those that were run, and what they registered
 
 
 def method(name: str) -> Callable[[F], F]:
@@ -44,6 +48,23 @@ def method(name: str) -> Callable[[F], F]:
         return factory
 
     return register
+
+
+def methods_in(path: str | Path) -> tuple[str, ...]:
+    """Run a Python file of one's own and return the names of the methods that it registers."""
+    path = Path(path).absolute()
+    if path not in _FILES:
+        before = set(_METHODS)
+        spec = spec_from_file_location(f"zorro_own_{path.stem}", path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise InputError(f"path: expected a Python file, got {path}")
+        module = module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        _FILES[path] = tuple(sorted(set(_METHODS) - before))
+    if not _FILES[path]:
+        raise InputError(f"path: {path} registers no method: put @method(name) above a class")
+    return _FILES[path]
 
 
 def methods() -> tuple[str, ...]:

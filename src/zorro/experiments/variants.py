@@ -1,0 +1,37 @@
+"""The methods in the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zorro.experiments.experiment import Settings
+from zorro.experiments.jobs import PAPER_TAU, MethodJob, Variant
+
+ZORRO = tuple(
+    Variant(f"zorro {name}", "zorro-paper", {"tau": tau}) for name, tau in PAPER_TAU.items()
+)
+OTHERS = tuple(
+    Variant(name, name)
+    for name in ("gnnexplainer", "pgm", "pgexplainer", "subgraphx", "grad", "grad-input", "empty")
+)
+GUIDED = Variant("guided .85", "zorro", {"tau": 0.85})
+
+
+def variants_of(settings: Settings) -> tuple[Variant, ...]:
+    """Return all methods, a user's own last."""
+    return (*OTHERS, *ZORRO, GUIDED, *settings.own)
+
+
+def wanted(job: MethodJob, settings: Settings, *, without: Sequence[str] = ()) -> bool:
+    """Whether a job is asked for: by its method's name, or by its own, the setting included.
+
+    Args:
+        job: which.
+        settings: what is asked for.
+        without: methods that are measured only if they are named.
+    """
+    if job.variant.source is not None:
+        return True
+    if settings.methods is None:
+        return job.variant.name not in without
+    return job.variant.name in settings.methods or job.name in settings.methods
