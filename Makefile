@@ -15,12 +15,16 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-# Train a model on a generated graph, then explain its predictions for five nodes, right and wrong.
+# Train a model on a generated graph, explain its predictions for five nodes, right and wrong, and
+# write the report.
 demo: $(STAMP)
 	rm -rf demo-out
 	$(BIN)/zorro train --dataset ba-community --model gcn3 --out demo-out/gcn3.safetensors --force
 	$(BIN)/zorro explain --checkpoint demo-out/gcn3.safetensors \
 		--nodes 300,304,322,1002,1004 --out demo-out/run
+	$(BIN)/zorro report demo-out/run --out demo-out/report.html
+	@echo "The report: file://$(abspath demo-out/report.html)"
+	@echo "The explorer: $(BIN)/zorro serve demo-out/run"
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
