@@ -39,11 +39,11 @@ class Names:
 
     def counted_nodes(self, count: int) -> str:
         """Return a number of nodes in words."""
-        return _counted(count, self.node)
+        return counted(count, self.node)
 
     def counted_features(self, count: int) -> str:
         """Return a number of features in words."""
-        return _counted(count, self.feature)
+        return counted(count, self.feature)
 
 
 def label(labels: Labels, number: int) -> str | None:
@@ -68,5 +68,10 @@ def check_labels(argument: str, labels: Labels, size: int | None) -> None:
         raise InputError(f"{argument}: expected {size} texts, got {len(labels)}")
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "node"), counted(2000, "node")
+    ('1 node', '2,000 nodes')
+    """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

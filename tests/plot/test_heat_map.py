@@ -142,5 +142,5 @@ def test_what_cannot_be_drawn_is_refused(found, x):
         plot.features(found, x.tolist())
     with pytest.raises(InputError, match="x: expected finite values"):
         plot.features(found, x / 0)
-    with pytest.raises(InputError, match="feature_names: expected 9 names, got 2"):
+    with pytest.raises(InputError, match="feature_names: expected 9 texts, got 2"):
         plot.features(found, x, feature_names=["a", "b"])

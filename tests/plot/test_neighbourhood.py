@@ -181,8 +181,8 @@ def test_grouped_edges_draw_the_same(found, edge_index, named):
         ),
         ({"classes": [0.5] * 21}, "classes: expected .* got torch.float32"),
         ({"classes": [-1] * 21}, "classes: expected class numbers from 0, got -1"),
-        ({"node_names": ["a"]}, "node_names: expected 21 names, got 1"),
-        ({"class_names": "abc"}, "class_names: expected a list of names, .* got str"),
+        ({"node_names": ["a"]}, "node_names: expected 21 texts, got 1"),
+        ({"class_names": "abc"}, "class_names: expected a list of texts .* got str"),
         ({"hops": -2}, "hops: expected a whole number from 0, got -2"),
         ({"edge_index": torch.tensor([[0], [30]])}, "edge_index: .* the 21 nodes .* got node 30"),
         (

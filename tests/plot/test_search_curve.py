@@ -101,5 +101,5 @@ def test_an_explanation_without_steps_shows_what_was_measured(found):
 def test_what_cannot_be_drawn_is_refused(found):
     with pytest.raises(InputError, match="explanation: expected an Explanation, got NoneType"):
         plot.curve(None)
-    with pytest.raises(InputError, match="node_names: expected 21 names, got 1"):
+    with pytest.raises(InputError, match="node_names: expected 21 texts, got 1"):
         plot.curve(found, node_names=["a"])

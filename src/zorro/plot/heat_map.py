@@ -14,9 +14,10 @@ from zorro import palette
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.features import Features, features_of
+from zorro.names import Labels, check_labels
 from zorro.plot.arguments import check_explanation
 from zorro.plot.canvas import new_figure
-from zorro.plot.names import Names, check_names, name_of
+from zorro.plot.names import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +39,8 @@ def features(
     explanation: Explanation,
     x: Tensor | Features,
     *,
-    feature_names: Names | None = None,
-    node_names: Names | None = None,
+    feature_names: Labels | None = None,
+    node_names: Labels | None = None,
 ) -> Figure:
     """Draw the selected features' values at the selected nodes, the query's in the first row.
 
@@ -55,8 +56,8 @@ def features(
         node_names: shown instead of ids.
     """
     check_explanation(explanation)
-    check_names("feature_names", feature_names, explanation.graph.num_features)
-    check_names("node_names", node_names, explanation.graph.num_nodes)
+    check_labels("feature_names", feature_names or {}, explanation.graph.num_features)
+    check_labels("node_names", node_names or {}, explanation.graph.num_nodes)
     nodes = sorted(explanation.nodes, key=lambda node: (node != explanation.node, node))
     values = _values(explanation, x, nodes)  # (nodes, features)
     if values.size == 0:

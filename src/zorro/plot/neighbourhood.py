@@ -11,10 +11,11 @@ from torch import Tensor
 from zorro import palette
 from zorro.edge_index import Edges, EdgesByReceiver
 from zorro.explanation import Explanation
+from zorro.names import Labels, check_labels, counted
 from zorro.plot.arguments import check_explanation, check_size, class_numbers
 from zorro.plot.canvas import new_figure
 from zorro.plot.labels import font_size
-from zorro.plot.names import Names, check_names, counted, name_of
+from zorro.plot.names import name_of
 from zorro.plot.stage import (
     RING_STYLE,
     Stage,
@@ -46,8 +47,8 @@ def explanation(
     edge_index: Tensor | Edges | EdgesByReceiver,
     *,
     classes: Tensor | Sequence[int] | None = None,
-    class_names: Names | None = None,
-    node_names: Names | None = None,
+    class_names: Labels | None = None,
+    node_names: Labels | None = None,
     hops: int | None = None,
     most_context: int = 60,
     title: str | None = None,
@@ -74,8 +75,8 @@ def explanation(
     check_explanation(explanation)
     total = explanation.graph.num_nodes
     check_size(edge_index, total)
-    check_names("node_names", node_names, total)
-    check_names("class_names", class_names, None)
+    check_labels("node_names", node_names or {}, total)
+    check_labels("class_names", class_names or {}, None)
     colour_by = None if classes is None else class_numbers(classes, total)
     scene = scene_of(
         explanation.node,
@@ -148,7 +149,7 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
 
 
 def _keys(
-    scene: Scene, classes: list[int] | None, class_names: Names | None
+    scene: Scene, classes: list[int] | None, class_names: Labels | None
 ) -> list[tuple[dict[str, Any], str]]:
     """Return the legend's lines: what a node's look means, then the classes that are shown."""
     plain = palette.PLAIN if classes is None else "#8A9096"
@@ -190,7 +191,7 @@ def _draw_legend(
         text.set_text(name)
 
 
-def _title(explanation: Explanation, class_names: Names | None, node_names: Names | None) -> str:
+def _title(explanation: Explanation, class_names: Labels | None, node_names: Labels | None) -> str:
     predicted = explanation.predicted_class
     name = name_of(class_names, predicted, otherwise=f"class {predicted}")
     fidelity = explanation.fidelity

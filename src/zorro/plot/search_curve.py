@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from zorro import palette
 from zorro.explanation import Explanation, Step
+from zorro.names import Labels, check_labels
 from zorro.plot.arguments import check_explanation
 from zorro.plot.canvas import new_figure
-from zorro.plot.names import Names, check_names, name_of
+from zorro.plot.names import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +23,8 @@ _LEGEND = 2.4  # inches
 def curve(
     explanation: Explanation,
     *,
-    node_names: Names | None = None,
-    feature_names: Names | None = None,
+    node_names: Labels | None = None,
+    feature_names: Labels | None = None,
 ) -> Figure:
     """Draw the fidelity on the search's samples step by step, and that on fresh samples.
 
@@ -38,8 +39,8 @@ def curve(
         feature_names: shown instead of numbers.
     """
     check_explanation(explanation)
-    check_names("node_names", node_names, explanation.graph.num_nodes)
-    check_names("feature_names", feature_names, explanation.graph.num_features)
+    check_labels("node_names", node_names or {}, explanation.graph.num_nodes)
+    check_labels("feature_names", feature_names or {}, explanation.graph.num_features)
     steps = explanation.steps
     names = [_step_name(step, node_names, feature_names) for step in steps]
     named = len(steps) <= _MOST_NAMED
@@ -71,7 +72,7 @@ def curve(
     return figure
 
 
-def _step_name(step: Step, node_names: Names | None, feature_names: Names | None) -> str:
+def _step_name(step: Step, node_names: Labels | None, feature_names: Labels | None) -> str:
     sign = "+" if step.added else "−"
     if step.node is not None:
         return f"{sign} {name_of(node_names, step.node, otherwise=f'node {step.node}')}"

@@ -15,10 +15,11 @@ from zorro.edge_index import Edges, EdgesByReceiver
 from zorro.errors import InputError
 from zorro.explainers.masks import Masks
 from zorro.explanation import Explanation
+from zorro.names import Labels, check_labels, counted
 from zorro.plot.arguments import check_size
 from zorro.plot.canvas import new_figure
 from zorro.plot.labels import Label, font_size
-from zorro.plot.names import Names, check_names, counted, name_of
+from zorro.plot.names import name_of
 from zorro.plot.stage import (
     Stage,
     draw_ground,
@@ -50,7 +51,7 @@ def compare(
     edge_index: Tensor | Edges | EdgesByReceiver,
     *,
     candidates: Tensor | Sequence[int] | None = None,
-    node_names: Names | None = None,
+    node_names: Labels | None = None,
     hops: int | None = None,
     top: int = 20,
     most_context: int = 60,
@@ -75,7 +76,7 @@ def compare(
         most_context: how many nodes that no method selects are shown.
     """
     panels = _panels(answers, query, candidates, top)
-    check_names("node_names", node_names, None)
+    check_labels("node_names", node_names or {}, None)
     looked_at = [answer.graph for answer in answers.values() if isinstance(answer, Explanation)]
     for graph in looked_at:
         check_size(edge_index, graph.num_nodes)
