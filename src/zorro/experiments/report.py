@@ -15,6 +15,7 @@ import torch
 import torch_geometric
 
 from zorro.version import __version__
+from zorro.whole_file import whole_file
 
 Row = Mapping[str, Any]
 # Called with a path, draws it; so that experiments need no plotting package to be listed.
@@ -43,21 +44,23 @@ class Report:
         """Write everything below a name; return the files."""
         folder.mkdir(parents=True, exist_ok=True)
         table = folder / f"{name}.csv"
-        table.write_text(as_csv(self.rows), encoding="utf-8")
+        with whole_file(table) as file:
+            file.write(as_csv(self.rows).encode())
         drawn = []
         for figure, draw in self.figures.items():
             stem = name if figure == "figure" else f"{name}_{figure}"
             for kind in ("svg", "png"):
                 drawn.append(folder / f"{stem}.{kind}")
-                draw(drawn[-1])
+                partial = folder / f".{stem}.{kind}"  # matplotlib tells the kind by the ending
+                draw(partial)
+                partial.replace(drawn[-1])
         pictures = [f"![{path.stem}]({path.name})" for path in drawn if path.suffix == ".png"]
         made_with = "; ".join(self.made_with) or versions()
         page = folder / f"{name}.md"
-        page.write_text(
-            "\n".join([f"# {self.title}", "", f"`{command}`; {made_with}.", "", self.text, ""])
-            + "".join(f"\n{picture}\n" for picture in pictures),
-            encoding="utf-8",
-        )
+        text = "\n".join([f"# {self.title}", "", f"`{command}`; {made_with}.", "", self.text, ""])
+        text += "".join(f"\n{picture}\n" for picture in pictures)
+        with whole_file(page) as file:
+            file.write(text.encode())
         return [table, page, *drawn]
 
 
