@@ -26,6 +26,7 @@ ORDER = [
     {"sentence"},
     {"notebook"},
     {"explanation"},
+    {"meter"},
     {"explainer"},
     {"metrics"},
     {"pyg"},
