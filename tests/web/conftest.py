@@ -75,7 +75,7 @@ def with_token(served):
 
 
 @pytest.fixture
-def slow(model):
+def slow(model, client):
     """The model is slow from here on, for those who copy it."""
     model.slow = True
     yield

@@ -118,7 +118,8 @@ def _add_page(app: FastAPI) -> None:
         return FileResponse(page, media_type="text/html") if page.is_file() else _no_page()
 
     app.mount("/static/page", StaticFiles(directory=_PAGE), name="page")
-    app.mount("/static", StaticFiles(directory=_OWN, check_dir=False), name="static")
+    if _OWN.is_dir():
+        app.mount("/static", StaticFiles(directory=_OWN), name="static")
 
 
 def _no_page() -> Response:
