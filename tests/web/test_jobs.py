@@ -115,9 +115,20 @@ def test_cancelling_stops_a_search_in_the_middle_of_a_forward_pass(client, app, 
     wait_for(lambda: working.ended)
     assert time.perf_counter() - started < SOON
     assert events_of(client, job)[-1] == ("cancelled", {})
-    # The thread is free again, and the desk is in order.
-    again = client.post("/api/explain", json={**asked, "method": "empty"}).json()["job"]
-    client.delete(f"/api/jobs/{again}")
+
+
+def test_after_a_method_was_cancelled_all_is_as_before(client, app, explained, model):
+    before = explained(method="gnnexplainer")[-1][1]["detail"]["masks"]
+    model.slow = True  # for the next desk
+    try:
+        app_desks = [client.post("/api/explain", json={"run": 0, "node": 7}) for _ in range(2)]
+        time.sleep(0.2)
+        for answer in app_desks:
+            client.delete(f"/api/jobs/{answer.json()['job']}")
+            events_of(client, answer.json()["job"])
+    finally:
+        model.slow = False
+    assert explained(method="gnnexplainer")[-1][1]["detail"]["masks"] == before
 
 
 @pytest.mark.usefixtures("slow")
