@@ -87,7 +87,7 @@ def explained(client):
     """Ask for an explanation and return its events."""
 
     def explain(**asked):
-        answer = client.post("/api/explain", json={"run": 0, "node": 7, **asked})
+        answer = client.post("/api/explain", json={"run": 0, "node": 9, **asked})
         assert answer.status_code == 202, answer.text
         return events_of(client, answer.json()["job"])
 
