@@ -43,9 +43,7 @@ def test_it_can_be_measured_against_a_class(client, zorro, run):
     predicted = run.explanation(9).predicted_class
     own = zorro.fidelity(9, **SET, samples=200, why_not=1 - predicted)
     assert measured(client, why_not=1 - predicted)["hits"] == own.hits
-    refused = client.post(
-        "/api/fidelity", json={"run": 0, "node": 9, **SET, "why_not": predicted}
-    )
+    refused = client.post("/api/fidelity", json={"run": 0, "node": 9, **SET, "why_not": predicted})
     assert refused.status_code == 422
     assert refused.json()["error"].startswith("why_not: expected another class")
 

@@ -64,9 +64,7 @@ def serve(
 
 
 def _announce(address: str) -> None:
-    terminal.messages.print(
-        f"Serving at {address} (Ctrl-C ends it)", markup=False, highlight=False
-    )
+    terminal.messages.print(f"Serving at {address} (Ctrl-C ends it)", markup=False, highlight=False)
 
 
 def _served(run: Run, loaded: dict[str, Subject]) -> Served:

@@ -7,6 +7,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import FrameType
 
 import uvicorn
@@ -57,10 +58,8 @@ def serve(
         announce(address)
         if open_page:
             threading.Thread(target=_open, args=(server, address), daemon=True).start()
-        try:
+        with suppress(KeyboardInterrupt):  # how one ends it
             server.run(sockets=[listening])
-        except KeyboardInterrupt:
-            pass  # how one ends it
 
 
 def listen(host: str, port: int) -> socket.socket:
