@@ -139,8 +139,8 @@ def main() -> None:
     machine = describe()
     said = (
         f"`python benchmarks/toggle.py`: Cora, the paper's GCN, {options.nodes} random test nodes, "
-        f"{options.samples} samples. Milliseconds from the request to the answer read, over HTTP on "
-        "loopback, the server being a process of its own with one thread per computation. The "
+        f"{options.samples} samples. Milliseconds from the request to the answer read, over HTTP "
+        "on loopback, the server being a process of its own with one thread per computation. The "
         "first request of a node cuts out its computational graph and draws its noise; "
         f"{options.toggles} toggles of a random node or feature follow."
     )

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))
-pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zorro-gnn[web]'")
-pytest.importorskip("httpx", reason="httpx is not installed: pip install httpx")
-
 from fastapi.testclient import TestClient
 from made_runs import ring
 from served_runs import EXPLAINED, HERE, NAMES, Sluggish, events_of
