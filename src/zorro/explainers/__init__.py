@@ -11,7 +11,15 @@ from zorro.explainers.pg_explainer import PGExplainer
 from zorro.explainers.pgm import PGM
 from zorro.explainers.pyg_algorithm import PygAlgorithm
 from zorro.explainers.random_set import RandomSet
-from zorro.explainers.registry import Method, build, build_with, method, methods, methods_in
+from zorro.explainers.registry import (
+    Method,
+    build,
+    build_with,
+    method,
+    methods,
+    methods_in,
+    methods_with,
+)
 from zorro.explainers.soft_zorro import SoftZorro
 from zorro.explainers.subgraphx import SubgraphX
 from zorro.explainers.subject import Subject
@@ -42,4 +50,5 @@ __all__ = [
     "method",
     "methods",
     "methods_in",
+    "methods_with",
 ]

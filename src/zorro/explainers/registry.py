@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -70,6 +70,21 @@ def methods_in(path: str | Path) -> tuple[str, ...]:
 def methods() -> tuple[str, ...]:
     """Return the names of all methods, those of installed packages too."""
     return tuple(sorted({*_METHODS, *(point.name for point in entry_points(group=ENTRY_POINTS))}))
+
+
+def methods_with(context: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the methods that need no other arguments than those of `context`.
+
+    >>> "grad" in methods_with(()), "pgexplainer" in methods_with(["subjects", "noise"])
+    (True, False)
+    """
+    return tuple(name for name in methods() if _needed(_factory(name)) <= set(context))
+
+
+def _needed(factory: Factory) -> set[str]:
+    every = signature(factory).parameters.values()
+    optional = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return {p.name for p in every if p.default is Parameter.empty and p.kind not in optional}
 
 
 def build(name: str, **options: Any) -> Method:
