@@ -32,7 +32,7 @@ zorro.explanation = function (
   if (detail.scene) (parts.drawing ?? drawing)(panel(grid, "Neighbourhood"));
   else withoutDrawing(grid);
   const side = grid.append("div").attr("class", detail.scene ? "side" : "side full");
-  curve(panel(side, "Fidelity, step by step"));
+  if (detail.steps.length) curve(panel(side, "Fidelity, step by step"));
   probabilities(panel(side, "The model's probabilities"));
   (parts.values ?? values)(panel(grid, "What it rests on", "full"));
   if (detail.alternatives.length) alternatives(panel(grid, "Other sets that are enough", "full"));

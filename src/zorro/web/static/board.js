@@ -48,7 +48,10 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
       describe,
       onToggle,
       frame: zorro.layout.frame(scene),
-      onFit: (fit) => below?.draw(fit),
+      onFit: (fit) => {
+        below?.draw(fit);
+        mark();
+      },
     });
     legend.replaceChildren();
     zorro.sceneLegend(legend, larger === scene ? {...scene, hidden: 0} : scene, {wording});
@@ -56,20 +59,32 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
   }
 
   function update() {
-    if (set.nodes().every((id) => shownAbove.has(id))) return above.select(set.nodes());
+    if (set.nodes().every((id) => shownAbove.has(id))) {
+      above.select(set.nodes());
+      mark();
+      return;
+    }
     for (const id of set.nodes()) if (!zorro.layout.has(scene, id)) place(id, {});
     draw();
   }
 
-  // A node that is not in the drawing yet gets a place, with its edges if they are known.
-  async function add(id, {hop, cls}) {
-    if (zorro.layout.has(scene, id)) return;
-    if (load && !larger) larger = await load(mostNodes).catch(() => null);
-    place(id, {hop, cls});
+  // What was in and is not any more can be seen, so that it is found again.
+  function mark() {
+    const seen = new Set(set.seenNodes());
+    d3.select(field)
+      .selectAll(".node")
+      .classed("was", (node) => seen.has(node.id) && !set.hasNode(node.id));
   }
 
-  function place(id, {hop, cls}) {
-    scene = zorro.layout.withNode(scene, id, {hop, cls, larger});
+  // A node that is not in the drawing yet gets a place, with its edges if they are known.
+  async function add(id, {cls}) {
+    if (zorro.layout.has(scene, id)) return;
+    if (load && !larger) larger = await load(mostNodes).catch(() => null);
+    place(id, {cls});
+  }
+
+  function place(id, {cls}) {
+    scene = zorro.layout.withNode(scene, id, {cls, larger});
   }
 
   async function enlarge() {

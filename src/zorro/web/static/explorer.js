@@ -18,6 +18,11 @@
     fail(error);
     return;
   }
+  for (const run of all.runs) {
+    const isUnique = all.runs.every((other) => other === run || other.name !== run.name);
+    if (!isUnique) run.title = `${run.name} (${run.path})`;
+  }
+  for (const run of all.runs) run.name = run.title ?? run.name;
   if (!all.live) {
     part("reading-only").hidden = false;
     part("reading-only").textContent =
@@ -47,11 +52,14 @@
   async function load(named) {
     const id = String(named.id);
     if (!loaded.has(id)) {
-      const {rows, failures = []} = await zorro.api.rows(id);
+      const {rows, failures = []} = await zorro.api.rows(named.id);
       const labels = {nodes: {}, features: {}, ...named.labels};
       loaded.set(id, {
         ...named,
-        id,
+        id, // as the address has it
+        number: named.id,
+        live: named.live ?? all.live,
+        nodes: named.nodes ?? all.nodes,
         rows,
         failures,
         labels,
@@ -62,9 +70,9 @@
     return loaded.get(id);
   }
 
-  function learn(run, labels) {
-    Object.assign(run.labels.nodes, labels?.nodes);
-    Object.assign(run.labels.features, labels?.features);
+  function learn(run, names) {
+    Object.assign(run.labels.nodes, names?.nodes);
+    Object.assign(run.labels.features, names?.features);
   }
 
   function header(run, view) {
@@ -83,7 +91,7 @@
     zorro.finder(part("controls"), {
       runs: all.runs.map(({id, name}) => ({id: String(id), name})),
       run: run.id,
-      nodes: all.nodes ?? null,
+      nodes: run.nodes,
       labels,
       wording,
       onRun: (id) => zorro.address.go({run: id, node: zorro.address.read().node}),
@@ -103,15 +111,8 @@
     const known = answers.get(key(view));
     if (known) return present(run, view, known, mine);
     if (view.method !== null || view.whyNot !== null) return explain(run, view, mine);
-    let answer;
-    try {
-      answer = await zorro.api.detail(run.id, view.node);
-    } catch (error) {
-      if (mine !== turn) return;
-      if (error.status === 404) return offer(run, view, error);
-      throw error;
-    }
-    keep(run, view, answer);
+    if (!run.byNode.has(view.node)) return offer(run, view);
+    keep(run, view, await zorro.api.detail(run.number, view.node));
     if (mine === turn) await present(run, view, answers.get(key(view)), mine);
   }
 
@@ -119,23 +120,9 @@
     return [run, node, method ?? "", whyNot ?? "", tau ?? ""].join(" ");
   }
 
-  // Keeps an answer; what it does not say of itself is read off.
-  function keep(run, view, answer) {
-    const detail = answer.detail ?? answer;
-    learn(run, answer.labels ?? detail.labels);
-    const same = view.method === null && view.whyNot === null;
-    const row = answer.row ?? detail.row ?? (same ? run.byNode.get(view.node) : undefined);
-    answers.set(key(view), {detail, row: row ?? readOff(run, view, detail)});
-  }
-
-  function readOff(run, view, detail) {
-    return {
-      node: view.node,
-      class: detail.probabilities[0][0],
-      truth: run.byNode.get(view.node)?.truth ?? null,
-      certified: detail.bound !== null && detail.bound >= detail.tau,
-      status: detail.bound !== null && detail.bound >= detail.tau ? "certified" : "not certified",
-    };
+  function keep(run, view, detail) {
+    learn(run, detail.names);
+    answers.set(key(view), {detail, row: detail.row});
   }
 
   // An empty page of one node.
@@ -164,9 +151,9 @@
     return root;
   }
 
-  function offer(run, view, error) {
+  function offer(run, view) {
     const root = titled(run, view);
-    const isThere = all.nodes === undefined || view.node < all.nodes;
+    const isThere = view.node < run.nodes;
     const panel = root.append("section").attr("class", "panel offer");
     if (!isThere) {
       panel.append("p").text(`There is no such ${run.wording.node} in the graph.`);
@@ -176,20 +163,19 @@
     panel
       .append("p")
       .text(failure ? `This run could not explain it: ${failure.error}` : "It is not in this run.");
-    if (!all.live) return;
+    if (!run.live) return;
     panel
       .append("button")
       .attr("type", "button")
       .attr("class", "main")
       .text("Explain it now")
       .on("click", () => zorro.address.go({run: run.id, node: view.node, method: "zorro"}));
-    if (error.said) panel.append("p").attr("class", "said").attr("role", "alert").text(error.said);
   }
 
   function explain(run, view, mine) {
     const root = titled(run, view);
-    if (!all.live) {
-      root.append("p").attr("class", "note").text("It was not explained in this way, and cannot be now.");
+    if (!run.live) {
+      note(root.node(), "It was not explained in this way, and cannot be now.");
       return;
     }
     search(root.node(), run, view, {
@@ -203,19 +189,18 @@
   function search(container, run, view, {onDone, onCancelled, onFailed}) {
     const {wording, summary} = run;
     const method = view.method ?? "zorro";
-    const wanted = {run: run.id, node: view.node, method};
+    const wanted = {run: run.number, node: view.node, method};
     if (view.whyNot !== null) wanted.why_not = view.whyNot;
-    const name = methodName(method);
     const progress = zorro.progress(container, {
       wanted,
       title:
         view.whyNot === null
-          ? `Explaining ${wording.nodeName(view.node)} (${name})`
+          ? `Explaining ${wording.nodeName(view.node)} (${method})`
           : `Why not ${wording.className(view.whyNot)}?`,
       tau: summary.tau,
       wording,
       onDone: (answer) => {
-        keep(run, view, answer);
+        keep(run, view, answer.detail);
         onDone();
       },
       onCancelled,
@@ -237,29 +222,24 @@
       .text(said);
   }
 
-  function methods() {
-    return all.methods.map((method) =>
-      typeof method === "string"
-        ? {id: method, name: method}
-        : {id: method.id ?? method.name, name: method.title ?? method.name ?? method.id},
-    );
-  }
-
-  function methodName(id) {
-    return methods().find((method) => method.id === id)?.name ?? id;
-  }
-
   async function present(run, view, {row, detail}, mine) {
     if (view.compare !== null) return compare(run, view, {row, detail}, mine);
     blank(run, view);
     const {wording, summary} = run;
     const bench = zorro.workbench(part("explanation"), {
-      shown: {row, detail, summary, wording, links: links(run, view), isExplained: () => true},
-      question: {run: run.id, node: view.node, whyNot: view.whyNot},
+      shown: {
+        row,
+        detail,
+        summary,
+        wording,
+        links: links(run, view),
+        isExplained: (node) => run.live || run.byNode.has(node),
+      },
+      question: {run: run.number, node: view.node, whyNot: view.whyNot},
       start: view.nodes && view.features ? {nodes: view.nodes, features: view.features} : null,
-      live: all.live,
-      limit: all.limits?.samples ?? 1000,
-      learn: (labels) => learn(run, labels),
+      live: run.live,
+      limit: all.limits.samples,
+      learn: (names) => learn(run, names),
       tools: (parent, saves) => questions(parent, run, view, {row, detail}, saves),
       onSet: (set) => zorro.address.keep({...view, nodes: null, features: null, ...set}),
     });
@@ -277,9 +257,9 @@
     zorro.questions(parent, {
       view,
       classes: d3.sort(classes),
-      methods: methods().filter((method) => method.id !== (view.method ?? "zorro")),
+      methods: all.methods.filter((method) => method !== (view.method ?? "zorro")),
       runs: all.runs.map(({id, name}) => ({id: String(id), name})),
-      live: all.live,
+      live: run.live,
       wording: run.wording,
       onView: (change) => zorro.address.go({...view, nodes: null, features: null, ...change}),
       saves,
@@ -312,7 +292,8 @@
     if (isRun && !otherNamed) return note(place, "There is no such run to compare with.");
     const otherRun = isRun ? await load(otherNamed) : run;
     if (mine !== turn) return;
-    const otherView = {...view, run: otherRun.id, compare: null, method: isRun ? null : id};
+    const otherView = {...view, run: otherRun.id, compare: null};
+    if (!isRun) Object.assign(otherView, {method: id, whyNot: null});
     const ready = () => {
       if (mine !== turn) return;
       const other = answers.get(key(otherView));
@@ -320,22 +301,20 @@
       zorro.comparison(place, {
         wording: run.wording,
         sides: [
-          {name: isRun ? run.name : methodName(view.method ?? "zorro"), ...own},
-          {name: isRun ? otherRun.name : methodName(id), ...other},
+          {name: isRun ? run.name : (view.method ?? "zorro"), ...own},
+          {name: isRun ? otherRun.name : id, ...other},
         ],
       });
     };
     if (answers.has(key(otherView))) return ready();
-    if (isRun && view.whyNot === null) {
-      try {
-        keep(otherRun, otherView, await zorro.api.detail(otherRun.id, view.node));
+    if (isRun && otherView.whyNot === null && otherView.method === null) {
+      if (otherRun.byNode.has(view.node)) {
+        keep(otherRun, otherView, await zorro.api.detail(otherRun.number, view.node));
         return ready();
-      } catch (error) {
-        if (error.status !== 404 || !all.live) return mine === turn && note(place, error.message);
       }
     }
-    if (mine !== turn) return;
-    if (!all.live) return note(place, "This cannot be explained now: there is no model at hand.");
+    if (!otherRun.live)
+      return note(place, `${otherRun.name} does not explain it, and cannot now: it is read-only.`);
     search(place, otherRun, otherView, {
       onDone: ready,
       onCancelled: () => zorro.address.go({...view, compare: null}),

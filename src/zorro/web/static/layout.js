@@ -19,7 +19,7 @@ zorro.layout = (function () {
 
   // The scene with a node on the ring of its hop, where there is the most room; its edges are
   // those that a larger scene knows.
-  function withNode(scene, id, {hop, cls = null, larger = null}) {
+  function withNode(scene, id, {hop = null, cls = null, larger = null}) {
     if (has(scene, id)) return scene;
     const known = larger?.nodes.find((node) => node[0] === id);
     const ring = known?.[3] ?? hop ?? Math.max(1, frame(scene).hops);

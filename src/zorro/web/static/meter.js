@@ -51,15 +51,15 @@ zorro.meter = function (container, {tau, found}) {
       .attr("y", 11)
       .attr("text-anchor", "middle")
       .text(`τ = ${zorro.exact(tau)}`);
-    if (found !== null) mark("found", x, line, {value: found.value, low: found.lower, high: found.upper});
-    if (yours !== null) mark("yours", x, line, yours);
+    if (found !== null) mark("original", x, line, {value: found.value, low: found.lower, high: found.upper});
+    if (yours !== null) mark("edited", x, line, yours);
   }
 
   function mark(kind, x, line, {value, low, high}) {
     const group = svg.append("g").attr("class", kind);
-    const y = kind === "found" ? line + 8 : line;
+    const y = kind === "original" ? line + 8 : line;
     group.append("line").attr("x1", x(low)).attr("x2", x(high)).attr("y1", y).attr("y2", y);
-    group.append("circle").attr("cx", x(value)).attr("cy", y).attr("r", kind === "found" ? 3 : 5.5);
+    group.append("circle").attr("cx", x(value)).attr("cy", y).attr("r", kind === "original" ? 3 : 5.5);
   }
 
   function said() {

@@ -15,11 +15,11 @@ zorro.questions = function (parent, {view, classes, methods, runs, live, wording
   }
   const others = [
     ...runs.filter((run) => run.id !== view.run).map((run) => [`run:${run.id}`, run.name]),
-    ...(live ? methods.map((method) => [`method:${method.id}`, method.name]) : []),
+    ...(live ? methods.map((method) => [`method:${method}`, method]) : []),
   ];
   if (others.length) {
     select("Compare with", "compare", [["", "…"], ...others], view.compare ?? "", (value) =>
-      onView({compare: value || null, nodes: null, features: null}),
+      onView({compare: value || null, ...(value.startsWith("method:") ? {whyNot: null} : {})}),
     );
   }
   if (saves.length) {

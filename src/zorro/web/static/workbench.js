@@ -49,16 +49,15 @@ zorro.workbench = function (
       wording,
       describe: `${name} and ${around} around it`,
       onToggle: live ? set.toggleNode : null,
-      load: (most) => zorro.api.neighbourhood(run, node, most).then(read),
+      load: live ? (most) => zorro.api.neighbourhood(run, node, most).then(read) : null,
     });
     pieces.push(board);
   }
 
   function read(answer) {
-    learn(answer.labels);
-    const scene = answer.scene ?? answer;
-    for (const [id, , , , , cls] of scene.nodes) classOf.set(id, cls);
-    return scene;
+    learn(answer.names);
+    for (const [id, , , , , cls] of answer.scene.nodes) classOf.set(id, cls);
+    return answer.scene;
   }
 
   function values(section) {
@@ -123,20 +122,18 @@ zorro.workbench = function (
   }
 
   function candidates(answer, isNode) {
-    learn(answer.labels);
-    return answer.candidates.map(({id, name, hop, class: cls = null, value}) => ({
+    const kind = isNode ? "nodes" : "features";
+    const named = answer.candidates.filter((entry) => entry.name !== null);
+    learn({[kind]: Object.fromEntries(named.map((entry) => [entry.id, entry.name]))});
+    return answer.candidates.map(({id, answer: cls, value, holders}) => ({
       id,
-      hop,
       cls,
-      name: name ?? (isNode ? wording.nodeLabel(id) : wording.featureLabel(id)),
+      name: isNode ? wording.nodeLabel(id) : wording.featureLabel(id),
       note: isNode
-        ? [hop !== undefined ? `${hop} ${hop === 1 ? "hop" : "hops"}` : null]
-            .concat(cls === null ? [] : wording.className(cls))
-            .filter(Boolean)
-            .join(", ")
-        : value === undefined || value === null
+        ? cls === null
           ? ""
-          : `value ${value}`,
+          : wording.className(cls)
+        : `${value} here, on ${wording.countedNodes(holders)}`,
     }));
   }
 

@@ -10,7 +10,7 @@ zorro.yourSet = function (container, {set, detail, wording, question, limit}) {
   const root = d3
     .select(container)
     .append("section")
-    .attr("class", "panel yours")
+    .attr("class", "panel your-set")
     .attr("aria-labelledby", "your-set");
   const told = root.append("div").attr("class", "told");
   told.append("h3").attr("id", "your-set").text("Your set");
@@ -26,8 +26,8 @@ zorro.yourSet = function (container, {set, detail, wording, question, limit}) {
   if (worlds.length > 1) choice();
   const legend = row.append("ul").attr("class", "legend");
   for (const [kind, name] of [
-    ["yours", "yours"],
-    ["found", "as found"],
+    ["edited", "yours"],
+    ["original", "as found"],
   ]) {
     const item = legend.append("li");
     item.append("span").attr("class", `swatch ${kind}`).attr("aria-hidden", "true");
