@@ -26,6 +26,7 @@ ORDER = [
     {"sentence"},
     {"notebook"},
     {"explanation"},
+    {"meter"},
     {"explainer"},
     {"metrics"},
     {"pyg"},
@@ -34,6 +35,7 @@ ORDER = [
     {"plot"},
     {"page"},
     {"report"},
+    {"web"},
     {"experiments"},
     {"__init__"},
     {"cli"},
@@ -41,7 +43,11 @@ ORDER = [
 CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}
 OUTER = {"cli"}
 # Imported where they are used, in functions.
-OPTIONAL = {"runs": {"pandas", "pyarrow", "ray"}, "plot": {"matplotlib"}}
+OPTIONAL = {
+    "runs": {"pandas", "pyarrow", "ray"},
+    "plot": {"matplotlib"},
+    "web": {"fastapi", "pydantic", "starlette", "uvicorn"},  # all of it, by one command alone
+}
 
 
 def part_of(path: Path) -> str:
@@ -87,7 +93,7 @@ def test_the_core_imports_only_the_core_dependencies(path):
 def test_the_public_names_load_no_extra():
     code = (
         "import sys, zorro; [getattr(zorro, name) for name in zorro.__all__]; "
-        "print(sorted({'typer', 'rich', 'matplotlib', 'ray'} & set(sys.modules)))"
+        "print(sorted({'typer', 'rich', 'matplotlib', 'ray', 'fastapi', 'uvicorn'} & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

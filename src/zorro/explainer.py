@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -16,17 +18,21 @@ from zorro.errors import InputError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
 from zorro.features import Features, features_of
 from zorro.fidelity import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
+from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
 from zorro.memory import default_budget
+from zorro.meter import Meter
 from zorro.noise import Draws, Noise, NoiseFunction, draws_of, resolve
 from zorro.predictor import Predictor, probabilities
 from zorro.search import (
     Budget,
     Certified,
     Laboratory,
+    OnStep,
     search,
     search_certified,
     search_multiple,
+    unwatched,
 )
 from zorro.selection import Selection
 from zorro.version import __version__
@@ -116,8 +122,7 @@ class Zorro:
             )
         if check not in CHECKS:
             raise InputError(f"check: expected one of {', '.join(CHECKS)}, got {check!r}")
-        if not _is_number(tau) or not 0 < tau <= 1:
-            raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
+        _check_tau(tau)
         if not _is_number(confidence) or not 0 < confidence < 1:
             raise InputError(f"confidence: expected a number between 0 and 1, got {confidence!r}")
         limits = {
@@ -167,8 +172,37 @@ class Zorro:
             max_evaluations=max_evaluations,
         )
 
+    def asking(
+        self,
+        *,
+        tau: float | None = None,
+        max_seconds: float | None = None,
+    ) -> Zorro:
+        """Return an explainer of the same model and graph that asks for something else.
+
+        It costs nothing to make; what this one has prepared is shared.
+
+        Args:
+            tau: the fidelity that explanations are to have; as it is when None.
+            max_seconds: time for one search; as it is when None.
+        """
+        given = {"tau": tau, "max_seconds": max_seconds}
+        changes: dict[str, Any] = {name: it for name, it in given.items() if it is not None}
+        p = dataclasses.replace(self.parameters, **changes)
+        _check_tau(p.tau)
+        _check_claim(p.search, p.tau, p.delta)
+        _check_limits(p.search, {"max_seconds": p.max_seconds})
+        other = copy.copy(self)
+        other.parameters = p
+        return other
+
     def explain(
-        self, node: int, *, why_not: int | None = None, contrast: Contrast = "beats"
+        self,
+        node: int,
+        *,
+        why_not: int | None = None,
+        contrast: Contrast = "beats",
+        on_step: OnStep = unwatched,
     ) -> Explanation:
         """Return one explanation of the model's prediction for `node`.
 
@@ -178,12 +212,13 @@ class Zorro:
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
                 predicting the other.
+            on_step: told of each step of the search; what it raises ends the search.
         """
         started = time.perf_counter()
         graph = self._extractor.extract(node)
         versus = _versus(graph, why_not, contrast)
         laboratory = self._laboratory(graph, versus)
-        result = self._search(laboratory, None)
+        result = self._search(laboratory, None, on_step)
         return self._explanation(graph, versus, result, laboratory, started)
 
     def explain_multiple(
@@ -246,11 +281,15 @@ class Zorro:
             )
         return selection.overlaps(other)
 
-    def _search(self, laboratory: Laboratory, allowed: Selection | None) -> Certified:
+    def _search(
+        self, laboratory: Laboratory, allowed: Selection | None, on_step: OnStep = unwatched
+    ) -> Certified:
         p = self.parameters
         if p.search == "paper":
             evaluator = laboratory.evaluator(laboratory.draws(range(p.samples)))
-            return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed))
+            return Certified(
+                search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step)
+            )
         return search_certified(
             laboratory,
             tau=p.tau,
@@ -259,6 +298,7 @@ class Zorro:
             k=p.k,
             budget=self._budget(),
             allowed=allowed,
+            on_step=on_step,
         )
 
     def _budget(self) -> Budget:
@@ -288,25 +328,36 @@ class Zorro:
             why_not: measure against this class, as `explain` does, and
             contrast: in what sense.
         """
+        meter = self.meter(node, samples=samples, why_not=why_not, contrast=contrast)
+        return meter.fidelity(nodes=nodes, features=features)
+
+    def meter(
+        self,
+        node: int,
+        *,
+        samples: int | None = None,
+        why_not: int | None = None,
+        contrast: Contrast = "beats",
+    ) -> Meter:
+        """Return what measures one set after the other for `node`, as `fidelity` measures one.
+
+        Args:
+            node: the query.
+            samples: how many; `fresh_samples` when None.
+            why_not: measure against this class, as `explain` does, and
+            contrast: in what sense.
+        """
         count = self.parameters.fresh_samples if samples is None else samples
         _at_least("samples", count, 1)
         graph = self._extractor.extract(node)
-        selection = self._selection(graph, nodes, features)
         versus = _versus(graph, why_not, contrast)
         first = self.parameters.samples  # those before it are the search's
-        return self._estimate(graph, versus, selection, range(first, first + count))
-
-    def _selection(
-        self,
-        graph: ComputationalGraph,
-        nodes: Iterable[int] | None,
-        features: Iterable[int] | None,
-    ) -> Selection:
-        num_nodes, num_features = self._size
-        columns = torch.arange(num_features, device=graph.x.device)
-        return Selection(
-            _chosen("nodes", nodes, num_nodes, of=graph.candidates),
-            _chosen("features", features, num_features, of=columns),
+        fresh = range(first, first + count)
+        return Meter(
+            graph,
+            lambda: self._evaluator(graph, versus, fresh),
+            num_nodes=self._size[0],
+            confidence=self.parameters.confidence,
         )
 
     def _laboratory(self, graph: ComputationalGraph, versus: Versus | None) -> Laboratory:
@@ -334,9 +385,14 @@ class Zorro:
         selection: Selection,
         samples: range,
     ) -> FidelityEstimate:
-        draws = self._draws(graph, samples)
-        hits = self._choice.evaluator(graph, draws, _event(graph, versus)).hits(selection)
+        hits = self._evaluator(graph, versus, samples).hits(selection)
         return FidelityEstimate(int(hits.sum()), len(samples), self.parameters.confidence)
+
+    def _evaluator(
+        self, graph: ComputationalGraph, versus: Versus | None, samples: range
+    ) -> Evaluator:
+        draws = self._draws(graph, samples)
+        return self._choice.evaluator(graph, draws, _event(graph, versus))
 
     def _explanation(
         self,
@@ -455,6 +511,11 @@ def _event(graph: ComputationalGraph, versus: Versus | None) -> Event:
     return event_of(graph.predicted_class, versus.other, versus.contrast)
 
 
+def _check_tau(tau: float) -> None:
+    if not _is_number(tau) or not 0 < tau <= 1:
+        raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
+
+
 def _check_claim(search: Search, tau: float, delta: float | None) -> None:
     if delta is None:
         return
@@ -487,17 +548,3 @@ def _is_number(value: object) -> bool:
 def _at_least(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-
-
-def _chosen(name: str, members: Iterable[int] | None, size: int, *, of: Tensor) -> Tensor:
-    """Return which of the ids `of` are among `members`, which lie below `size`; None is all."""
-    if members is None:
-        return torch.ones_like(of, dtype=torch.bool)
-    indices = torch.as_tensor(list(members))
-    if indices.numel() > 0 and (
-        indices.dtype != torch.long or indices.min() < 0 or indices.max() >= size
-    ):
-        raise InputError(
-            f"{name}: expected whole numbers from 0 to {size - 1}, got {indices.tolist()[:10]}"
-        )
-    return torch.isin(of, indices.to(of))

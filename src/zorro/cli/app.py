@@ -15,6 +15,7 @@ from zorro.cli.explain import explain
 from zorro.cli.fidelity import fidelity
 from zorro.cli.report import report
 from zorro.cli.reproduce import reproduce
+from zorro.cli.serve import serve
 from zorro.cli.train import train
 from zorro.version import __version__
 
@@ -43,6 +44,7 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
         "    --keep-nodes 615,616 --keep-features 0,1",
     ],
     report: ["zorro report my-run -o report.html"],
+    serve: ["zorro serve my-run"],
     convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
     datasets: ["zorro datasets"],
     reproduce: ["zorro reproduce real --nodes 20 --out my-results"],

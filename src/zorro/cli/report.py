@@ -64,9 +64,8 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     from zorro.data.names import names_of
     from zorro.errors import InputError, ZorroError
 
-    named = {**dict.fromkeys(given), **run.manifest["asked"].get("named", {})}
-    named |= {name: value for name, value in given.items() if value is not None}
-    if named["dataset"] is None and named["checkpoint"] is None:
+    named = subject.named_by(run, **given)
+    if named is None:
         terminal.messages.print(
             f"{run.path} does not name its data set, so the report shows no neighbourhoods: name "
             "it with --dataset, --model and --checkpoint, or use zorro.report.write in Python",

@@ -17,6 +17,7 @@ from zorro import models
 from zorro.data import StoredGraph
 from zorro.errors import CheckpointError, InputError
 from zorro.models import checkpoint as checkpoints
+from zorro.runs import Run
 from zorro.runs.task import Answer, GivenTask
 
 PAPER = "paper"
@@ -96,6 +97,29 @@ def lasting(named: Mapping[str, Any], *, dataset: str) -> dict[str, Any]:
     if checkpoint not in (None, PAPER):
         kept["checkpoint"] = str(Path(checkpoint).absolute())
     return kept
+
+
+def named_by(
+    run: Run,
+    *,
+    dataset: str | None = None,
+    model: str | None = None,
+    checkpoint: str | None = None,
+    data_seed: int | None = None,
+) -> dict[str, Any] | None:
+    """Return the options of `load` that a run names, those given instead; None if it names none.
+
+    Args:
+        run: that was made with them.
+        dataset: and the others: what to take instead.
+        model: see `load`.
+        checkpoint: see `load`.
+        data_seed: see `load`.
+    """
+    given = {"dataset": dataset, "model": model, "checkpoint": checkpoint, "data_seed": data_seed}
+    named = {**dict.fromkeys(given), **run.manifest["asked"].get("named", {})}
+    named |= {name: value for name, value in given.items() if value is not None}
+    return None if named["dataset"] is None and named["checkpoint"] is None else named
 
 
 def check_device(device: str) -> None:

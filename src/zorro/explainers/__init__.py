@@ -11,7 +11,14 @@ from zorro.explainers.pg_explainer import PGExplainer
 from zorro.explainers.pgm import PGM
 from zorro.explainers.pyg_algorithm import PygAlgorithm
 from zorro.explainers.random_set import RandomSet
-from zorro.explainers.registry import Method, build, build_with, method, methods
+from zorro.explainers.registry import (
+    Method,
+    build,
+    build_with,
+    method,
+    methods,
+    methods_with,
+)
 from zorro.explainers.soft_zorro import SoftZorro
 from zorro.explainers.subgraphx import SubgraphX
 from zorro.explainers.subject import Subject
@@ -41,4 +48,5 @@ __all__ = [
     "evaluate",
     "method",
     "methods",
+    "methods_with",
 ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import entry_points
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Protocol, TypeVar
 
 from zorro.errors import InputError
@@ -49,6 +49,21 @@ def method(name: str) -> Callable[[F], F]:
 def methods() -> tuple[str, ...]:
     """Return the names of all methods, those of installed packages too."""
     return tuple(sorted({*_METHODS, *(point.name for point in entry_points(group=ENTRY_POINTS))}))
+
+
+def methods_with(context: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the methods that need no other arguments than those of `context`.
+
+    >>> "grad" in methods_with(()), "pgexplainer" in methods_with(["subjects", "noise"])
+    (True, False)
+    """
+    return tuple(name for name in methods() if _needed(_factory(name)) <= set(context))
+
+
+def _needed(factory: Factory) -> set[str]:
+    every = signature(factory).parameters.values()
+    optional = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return {p.name for p in every if p.default is Parameter.empty and p.kind not in optional}
 
 
 def build(name: str, **options: Any) -> Method:

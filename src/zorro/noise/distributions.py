@@ -114,9 +114,10 @@ class PublishedDraw:
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
         """Return the noise (S, n, d)."""
         asked = (seed, tuple(candidates.shape), samples)
-        if self._kept is None or self._kept[0] != asked:
-            self._kept = (asked, self._drawn(tuple(candidates.shape), seed, samples))
-        return self._kept[1]
+        kept = self._kept  # threads may share this noise
+        if kept is None or kept[0] != asked:
+            kept = self._kept = (asked, self._drawn(tuple(candidates.shape), seed, samples))
+        return kept[1]
 
     def _drawn(self, shape: tuple[int, ...], seed: int, samples: range) -> Tensor:
         stream = torch.Generator("cpu").manual_seed(seed)

@@ -10,6 +10,7 @@ from typing import Any
 
 from zorro import palette
 from zorro.explanation import Explanation, Step
+from zorro.fidelity import FidelityEstimate
 from zorro.names import Names, label
 from zorro.page.surroundings import Surroundings
 from zorro.runs import Run
@@ -100,8 +101,6 @@ def detail(
 ) -> Plain:
     """Return what is shown of an explanation when it is opened."""
     e = explanation
-    shown_nodes, shown_features = e.nodes[:_MOST_ROWS], e.features[:_MOST_COLUMNS]
-    values = surroundings.values(shown_nodes, shown_features)
     scene = surroundings.scene(e)
     return {
         "sentence": [
@@ -109,25 +108,19 @@ def detail(
         ],
         "nodes": list(e.nodes),
         "features": list(e.features),
-        "values": values and [[_significant(value) for value in line] for line in values],
-        "fidelity": {
-            "value": _rounded(e.fidelity.value),
-            "lower": _rounded(e.fidelity.lower),
-            "upper": _rounded(e.fidelity.upper),
-            "samples": e.fidelity.samples,
-            "confidence": e.fidelity.confidence,
-        },
+        "values": values(e.nodes, e.features, surroundings),
+        "fidelity": measured(e.fidelity),
         "bound": None if e.certificate is None else _rounded(e.certificate.bound),
         "attempts": None if e.certificate is None else e.certificate.attempts,
         "tau": e.parameters.tau,
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
-        "probabilities": _likeliest(e),
+        "probabilities": likeliest(e.probabilities, against=e.versus and e.versus.other),
         "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
-        "scene": None if scene is None else _scene(scene, surroundings),
+        "scene": None if scene is None else drawing(scene, surroundings),
         "candidates": e.graph.candidates,
         "context": None if e.graph.whole else e.graph.context,
         "hops": e.graph.hops,
-        "seconds": _significant(e.seconds),
+        "seconds": significant(e.seconds),
         "evaluations": e.evaluations,
         "evaluator": e.evaluator,
         "alternatives": [_alternative(other) for other in alternatives if not _same(other, e)],
@@ -169,7 +162,35 @@ def _right(explanations: Sequence[Explanation], surroundings: Surroundings) -> i
     return sum(surroundings.truth(e.node) == e.predicted_class for e in explanations)
 
 
-def _scene(scene: Scene, surroundings: Surroundings) -> Plain:
+def measured(fidelity: FidelityEstimate) -> Plain:
+    """Return a fidelity with its interval."""
+    return {
+        "value": _rounded(fidelity.value),
+        "lower": _rounded(fidelity.lower),
+        "upper": _rounded(fidelity.upper),
+        "samples": fidelity.samples,
+        "confidence": fidelity.confidence,
+    }
+
+
+def values(
+    nodes: Sequence[int], features: Sequence[int], surroundings: Surroundings
+) -> list[list[float | int]] | None:
+    """Return what a heat map shows: values of the first features of the first nodes."""
+    lines = surroundings.values(nodes[:_MOST_ROWS], features[:_MOST_COLUMNS])
+    return lines and [[significant(value) for value in line] for line in lines]
+
+
+def likeliest(probabilities: Sequence[float], *, against: int | None = None) -> list[list[Any]]:
+    """Return [class, probability] of the likeliest classes, and of the one it was asked against."""
+    order = sorted(range(len(probabilities)), key=lambda number: -probabilities[number])
+    shown = order[:_MOST_CLASSES]
+    if against is not None and against not in shown:
+        shown.append(against)
+    return [[number, _rounded(probabilities[number])] for number in shown]
+
+
+def drawing(scene: Scene, surroundings: Surroundings) -> Plain:
     """Return a drawing: nodes as [id, x, y, hop, selected, class], edges flat."""
     return {
         "nodes": [
@@ -197,16 +218,6 @@ def _step(step: Step) -> list[Any]:
     return ["", None, _rounded(step.fidelity), int(step.added)]
 
 
-def _likeliest(explanation: Explanation) -> list[list[Any]]:
-    """Return [class, probability] of the likeliest classes, and of the one it was asked against."""
-    p = explanation.probabilities
-    order = sorted(range(len(p)), key=lambda number: -p[number])
-    shown = order[:_MOST_CLASSES]
-    if explanation.versus is not None and explanation.versus.other not in shown:
-        shown.append(explanation.versus.other)
-    return [[number, _rounded(p[number])] for number in shown]
-
-
 def _alternative(explanation: Explanation) -> Plain:
     return {
         "nodes": list(explanation.nodes),
@@ -226,7 +237,7 @@ def _rounded(value: float) -> float:
     return round(value, 4)
 
 
-def _significant(value: float) -> float | int:
+def significant(value: float) -> float | int:
     """Return a value with three significant digits, whole numbers without a point."""
     short = float(f"{value:.3g}")
     return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -67,15 +67,22 @@ class Surroundings:
 
     def scene(self, explanation: Explanation) -> Scene | None:
         """Return how an explanation's neighbourhood is laid out."""
+        return self.scene_around(
+            explanation.node, explanation.nodes, hops=explanation.graph.hops
+        )
+
+    def scene_around(
+        self,
+        node: int,
+        selected: Sequence[int],
+        *,
+        hops: int,
+        most_context: int = MOST_CONTEXT,
+    ) -> Scene | None:
+        """Return how the neighbourhood of a node is laid out, with some nodes selected."""
         if self.edge_index is None:
             return None
-        return scene_of(
-            explanation.node,
-            explanation.nodes,
-            self._edges,
-            hops=explanation.graph.hops,
-            most_context=MOST_CONTEXT,
-        )
+        return scene_of(node, selected, self._edges, hops=hops, most_context=most_context)
 
     def values(self, nodes: Sequence[int], features: Sequence[int]) -> list[list[float]] | None:
         """Return the values of some features of some nodes, a row per node."""

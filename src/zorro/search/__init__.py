@@ -3,7 +3,7 @@
 from zorro.search.budget import Budget
 from zorro.search.certificate import Certificate
 from zorro.search.certified import Certified, Laboratory, search_certified
-from zorro.search.found import Found, Move, reaches
+from zorro.search.found import Found, Move, OnStep, Progress, reaches, unwatched
 from zorro.search.guided import GuidedSearch
 from zorro.search.multiple import search_multiple
 from zorro.search.paper import search
@@ -16,8 +16,11 @@ __all__ = [
     "GuidedSearch",
     "Laboratory",
     "Move",
+    "OnStep",
+    "Progress",
     "reaches",
     "search",
     "search_certified",
     "search_multiple",
+    "unwatched",
 ]

@@ -15,7 +15,7 @@ from zorro.noise.draws import JoinedDraws
 from zorro.noise.streams import BLOCK
 from zorro.search.budget import Budget
 from zorro.search.certificate import Attempt, Certificate, level, share_needed
-from zorro.search.found import Found
+from zorro.search.found import Found, OnStep, unwatched
 from zorro.search.guided import GuidedSearch
 from zorro.selection import Selection
 
@@ -102,6 +102,7 @@ def search_certified(
     k: int | None,
     budget: Budget,
     allowed: Selection | None = None,
+    on_step: OnStep = unwatched,
 ) -> Certified:
     """Find a set whose fidelity is shown to be at least τ on noise that the search has not seen.
 
@@ -118,13 +119,16 @@ def search_certified(
         k: elements of both kinds together that are tested per step; None tests all.
         budget: what may be spent.
         allowed: V_p and F_p; everything when None.
+        on_step: told of each step.
     """
     draws = laboratory.draws(range(samples))
 
     def may_go_on(selection: Selection) -> bool:
         return budget.allows_more_than(selection) and not budget.is_spent(laboratory.evaluations)
 
-    search = GuidedSearch(laboratory.evaluator(draws), k=k, allowed=allowed, may_go_on=may_go_on)
+    search = GuidedSearch(
+        laboratory.evaluator(draws), k=k, allowed=allowed, may_go_on=may_go_on, on_step=on_step
+    )
     if delta is None:
         reached = search.grow(tau)
         if reached:

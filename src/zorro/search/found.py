@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from zorro.selection import Selection
@@ -33,6 +34,33 @@ class Found:
     moves: tuple[Move, ...]
     node_ranking: dict[int, int] = field(default_factory=dict)  # row → hits of ({v}, F_p)
     feature_ranking: dict[int, int] = field(default_factory=dict)  # column → hits of (V_p, {f})
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search has come: what it holds, and the fidelity on its own samples."""
+
+    step: int
+    nodes: int
+    features: int
+    fidelity: float
+
+
+OnStep = Callable[[Progress], None]
+
+
+def unwatched(progress: Progress) -> None:
+    """Take no notice of a step."""
+
+
+def progress_of(selection: Selection, moves: Sequence[Move]) -> Progress:
+    """Return how far a search has come that has made some moves."""
+    return Progress(
+        step=len(moves) - 1,  # the first is the start
+        nodes=selection.rows.numel(),
+        features=selection.columns.numel(),
+        fidelity=moves[-1].fidelity,
+    )
 
 
 def reaches(hits: int, samples: int, tau: float) -> bool:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from zorro.fidelity.evaluator import Evaluator, Gains
-from zorro.search.found import Move
+from zorro.search.found import Move, OnStep, progress_of, unwatched
 from zorro.selection import Selection
 
 _ROUNDING = 1e-9
@@ -51,6 +51,7 @@ class GuidedSearch:
         k: elements tested per step, of both kinds together; None tests all.
         allowed: V_p and F_p; everything when None.
         may_go_on: asked before each step with the selection; the search stops when it says no.
+        on_step: told of each step.
     """
 
     def __init__(
@@ -60,15 +61,18 @@ class GuidedSearch:
         k: int | None = 10,
         allowed: Selection | None = None,
         may_go_on: Callable[[Selection], bool] = lambda selection: True,
+        on_step: OnStep = unwatched,
     ) -> None:
         self._k = None if k is None else (k + 1) // 2
         self._may_go_on = may_go_on
+        self._on_step = on_step
         self._allowed = allowed or Selection.full(*evaluator.shape, device=evaluator.device)
         self._evaluator = evaluator
         self.weights = torch.ones(evaluator.samples, device=evaluator.device).double()
         self.selection = Selection.empty(*evaluator.shape, device=evaluator.device)
         self._now = self._judged(evaluator.scores(self.selection).unsqueeze(0))[0]
         self.moves = [Move(None, None, self.fidelity)]
+        on_step(progress_of(self.selection, self.moves))
 
     @property
     def fidelity(self) -> float:
@@ -197,6 +201,7 @@ class GuidedSearch:
             self.selection = self.selection.toggling_feature(trial.element)
             self.moves.append(Move(None, trial.element, trial.fidelity, added))
         self._now = (trial.fidelity, trial.probability)
+        self._on_step(progress_of(self.selection, self.moves))
 
 
 def _is_enough(fidelity: float, target: float) -> bool:

@@ -9,12 +9,17 @@ import torch
 from torch import Tensor
 
 from zorro.fidelity.evaluator import Evaluator
-from zorro.search.found import Found, Move, reaches
+from zorro.search.found import Found, Move, OnStep, progress_of, reaches, unwatched
 from zorro.selection import Selection
 
 
 def search(
-    evaluator: Evaluator, *, tau: float, k: int | None = 10, allowed: Selection | None = None
+    evaluator: Evaluator,
+    *,
+    tau: float,
+    k: int | None = 10,
+    allowed: Selection | None = None,
+    on_step: OnStep = unwatched,
 ) -> Found:
     """Grow a selection one element at a time until its fidelity exceeds τ.
 
@@ -28,12 +33,14 @@ def search(
         tau: the search ends when the fidelity is greater than this.
         k: elements of each kind tried per step; None tries all.
         allowed: V_p and F_p; everything when None.
+        on_step: told of each step.
     """
     nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
     allowed = allowed or Selection(~nothing.nodes, ~nothing.features)
     samples = evaluator.samples
     hits = int(evaluator.hits(nothing).sum())
     moves = [Move(None, None, hits / samples)]
+    on_step(progress_of(nothing, moves))
     if reaches(hits, samples, tau):
         return Found(nothing, hits, samples, tuple(moves))
 
@@ -50,6 +57,7 @@ def search(
         selection = selection.with_node(element) if is_node else selection.with_feature(element)
         row, column = (element, None) if is_node else (None, element)
         moves.append(Move(row, column, hits / samples))
+        on_step(progress_of(selection, moves))
         if reaches(hits, samples, tau):
             break
         following = _next_choice(evaluator, selection, nodes, features, k)

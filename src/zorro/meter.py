@@ -1,0 +1,78 @@
+"""Fidelity of one set after the other for one prediction, on the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from zorro.computational_graph import ComputationalGraph
+from zorro.errors import InputError
+from zorro.fidelity import FidelityEstimate
+from zorro.fidelity.evaluator import Evaluator
+from zorro.selection import Selection
+
+
+class Meter:
+    """Measures sets of nodes and features for one query.
+
+    What costs most, to cut out the computational graph and to draw the noise, is done once, and
+    sets are compared on the same noise.
+
+    Args:
+        graph: of the query.
+        evaluator: gives what evaluates; asked when the first set is measured.
+        num_nodes: of the whole graph.
+        confidence: of the intervals.
+    """
+
+    def __init__(
+        self,
+        graph: ComputationalGraph,
+        evaluator: Callable[[], Evaluator],
+        *,
+        num_nodes: int,
+        confidence: float,
+    ) -> None:
+        self.graph = graph
+        self._make_evaluator = evaluator
+        self._num_nodes = num_nodes
+        self._confidence = confidence
+
+    def fidelity(
+        self, *, nodes: Iterable[int] | None = None, features: Iterable[int] | None = None
+    ) -> FidelityEstimate:
+        """Measure the RDT-fidelity of a set.
+
+        Args:
+            nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
+                prediction cannot see make no difference.
+            features: F_s; all when None.
+        """
+        columns = torch.arange(self.graph.x.size(1), device=self.graph.x.device)
+        selection = Selection(
+            _chosen("nodes", nodes, self._num_nodes, of=self.graph.candidates),
+            _chosen("features", features, columns.numel(), of=columns),
+        )
+        hits = self._evaluator.hits(selection)
+        return FidelityEstimate(int(hits.sum()), hits.numel(), self._confidence)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return self._make_evaluator()
+
+
+def _chosen(name: str, members: Iterable[int] | None, size: int, *, of: Tensor) -> Tensor:
+    """Return which of the ids `of` are among `members`, which lie below `size`; None is all."""
+    if members is None:
+        return torch.ones_like(of, dtype=torch.bool)
+    indices = torch.as_tensor(list(members))
+    if indices.numel() > 0 and (
+        indices.dtype != torch.long or indices.min() < 0 or indices.max() >= size
+    ):
+        raise InputError(
+            f"{name}: expected whole numbers from 0 to {size - 1}, got {indices.tolist()[:10]}"
+        )
+    return torch.isin(of, indices.to(of))

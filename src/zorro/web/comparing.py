@@ -1,0 +1,149 @@
+"""What other methods say of a prediction, in the form in which explanations are shown."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+from torch import Tensor
+
+from zorro.explainers import Masks, Subject, build_with, evaluate, methods_with
+from zorro.fidelity import FidelityEstimate
+from zorro.page import payload
+from zorro.predictor import probabilities
+from zorro.web.desk import Desk
+from zorro.web.served import Served
+
+ZORRO = "zorro"
+_AT_HAND = ("subjects", "noise")
+_SAMPLES = 200
+_MOST_NODES = 20
+_MOST_FEATURES = 30
+
+
+@cache
+def method_names() -> tuple[str, ...]:
+    """Return the methods that need neither training nor anything else to begin, ours first."""
+    others = (name for name in methods_with(_AT_HAND) if name != ZORRO)
+    return (ZORRO, *others)
+
+
+def compare(served: Served, desk: Desk, node: int, method: str, *, tau: float) -> payload.Plain:
+    """Return a method's masks for a node, its highest values as a set, and both fidelities.
+
+    `fidelity` is that of the set that is shown, on the samples on which other sets are measured
+    when it is changed; that of the masks, as they are, is among the `masks`.
+    """
+    started = time.perf_counter()
+    subject = desk.subjects.of(node)
+    context = {"subjects": desk.subjects, "noise": desk.noise}
+    masks = build_with(method, context).explain(subject)
+    seconds = time.perf_counter() - started
+    fidelity, nodes, features = _set_of(desk, subject, masks)
+    return served.named(
+        {
+            **_shown(served, subject, method, fidelity, list(nodes), list(features)),
+            "masks": {
+                "nodes": _pairs(nodes),
+                "features": _pairs(features),
+                "fidelity": payload.measured(_fidelity(desk, subject, masks)),
+            },
+            "tau": tau,
+            "seconds": payload.significant(seconds),
+        }
+    )
+
+
+def _set_of(
+    desk: Desk, subject: Subject, masks: Masks
+) -> tuple[FidelityEstimate, dict[int, float], dict[int, float]]:
+    """Return the elements with the highest values, and the fidelity of the set that they form.
+
+    A method that does not rank nodes, or features, selects all of them.
+    """
+    graph = subject.graph
+    ids = graph.candidates.tolist()
+    rows = {} if masks.nodes is None else _highest(masks.nodes, _MOST_NODES)
+    nodes = {ids[row]: value for row, value in rows.items()}
+    features = {} if masks.features is None else _highest(masks.features, _MOST_FEATURES)
+    meter = desk.zorro.meter(graph.query, samples=_SAMPLES)
+    fidelity = meter.fidelity(
+        nodes=None if masks.nodes is None else nodes,
+        features=None if masks.features is None else features,
+    )
+    if masks.nodes is None:
+        nodes = dict.fromkeys(ids[:_MOST_NODES], 1.0)
+    if masks.features is None:
+        features = dict.fromkeys(range(min(_MOST_FEATURES, graph.x.size(1))), 1.0)
+    return fidelity, nodes, features
+
+
+def _fidelity(desk: Desk, subject: Subject, masks: Masks) -> FidelityEstimate:
+    first = desk.zorro.parameters.samples  # those before it are the search's
+    samples = range(first, first + _SAMPLES)
+    share = evaluate(subject, masks, desk.noise, samples=samples).fidelity
+    return FidelityEstimate(round(share * _SAMPLES), _SAMPLES, desk.zorro.parameters.confidence)
+
+
+def _shown(
+    served: Served,
+    subject: Subject,
+    method: str,
+    fidelity: FidelityEstimate,
+    nodes: list[int],
+    features: list[int],
+) -> payload.Plain:
+    graph, surroundings = subject.graph, served.surroundings
+    shares = probabilities(graph.scores).tolist()
+    scene = surroundings.scene_around(graph.query, nodes, hops=graph.hops)
+    names = surroundings.names
+    return {
+        "method": method,
+        "sentence": [
+            [f"For {names.of_node(graph.query)}, which the model says is ", 0],
+            [names.of_class(graph.predicted_class), 1],
+            [f", {method} ranks ", 0],
+            [f"{names.counted_nodes(len(nodes))} × {names.counted_features(len(features))}", 1],
+            [" highest; with all else random the prediction stays in ", 0],
+            [f"{fidelity.value:.0%}", 1],
+            [f" of {fidelity.samples} random worlds.", 0],
+        ],
+        "nodes": nodes,
+        "features": features,
+        "values": payload.values(nodes, features, surroundings),
+        "fidelity": payload.measured(fidelity),
+        "bound": None,
+        "attempts": None,
+        "steps": [],
+        "probabilities": payload.likeliest(shares),
+        "versus": None,
+        "scene": None if scene is None else payload.drawing(scene, surroundings),
+        "candidates": graph.candidates.numel(),
+        "context": None if graph.whole else graph.context.numel(),
+        "hops": graph.hops,
+        "evaluations": 0,
+        "evaluator": method,
+        "alternatives": [],
+        "row": {
+            "node": graph.query,
+            "class": graph.predicted_class,
+            "probability": round(shares[graph.predicted_class], 4),
+            "truth": surroundings.truth(graph.query),
+            "nodes": len(nodes),
+            "features": len(features),
+            "fidelity": round(fidelity.value, 4),
+            "status": method,
+            "certified": False,
+        },
+    }
+
+
+def _highest(mask: Tensor, most: int) -> dict[int, float]:
+    """Return the places of the highest values above zero, highest first, and these values."""
+    values, places = mask.detach().double().topk(min(most, mask.numel()))
+    pairs = zip(places.tolist(), values.tolist(), strict=True)
+    return {place: value for place, value in pairs if value > 0}
+
+
+def _pairs(values: dict[int, float]) -> list[list[float]]:
+    return [[place, payload.significant(value)] for place, value in values.items()]

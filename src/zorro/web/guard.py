@@ -1,0 +1,232 @@
+"""Who may ask: nobody from other sites, and from other machines only those with the token."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from zorro.web import limits
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_EVERYWHERE = {"0.0.0.0", "::", ""}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Under which names the server may be called, and with what token.
+
+    Args:
+        host: the address it listens on.
+        port: and the port.
+        token: that a client must show; None asks for none.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    token: str | None = None
+    own_names: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = {self.host.lower(), *_LOOPBACK}
+        if self.host in _EVERYWHERE:
+            names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+        object.__setattr__(self, "own_names", frozenset(names))
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name; cookies do not tell ports apart."""
+        return f"zorro-{self.port}"
+
+    def knows_host(self, header: str) -> bool:
+        """Whether a Host header names this server.
+
+        A page whose name was made to lead here (DNS rebinding) still sends that name. A bare
+        address cannot be such a name.
+        """
+        name = _name_of(header)
+        if name is None:
+            return False
+        return name in self.own_names or (self.host in _EVERYWHERE and _is_address(name))
+
+    def accepts(self, token: str | None) -> bool:
+        """Whether a token is the right one, or none is asked for."""
+        if self.token is None:
+            return True
+        return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
+
+
+def access_to(host: str, port: int) -> Access:
+    """Return the access to a server, with a new token unless only this machine can reach it."""
+    return Access(host, port, None if is_loopback(host) else secrets.token_urlsafe(24))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    return _is_address(host) and ipaddress.ip_address(host).is_loopback
+
+
+class Guard:
+    """Refuses what may not ask before the application sees it, and adds headers to all answers.
+
+    Args:
+        app: the application.
+        access: who may ask.
+    """
+
+    def __init__(self, app: App, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # a websocket is closed by not being accepted
+        guarded = _with_headers(scope, send)
+        headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _answer(guarded, *refusal)
+            return
+        body = await _body(receive, headers)
+        if body is None:
+            await _answer(guarded, 413, f"the body may have {limits.BODY:,} bytes at most")
+            return
+        await self._app(scope, _replayed(body, receive), guarded)
+
+    def _refusal(
+        self, scope: Message, headers: dict[str, str]
+    ) -> tuple[int, str] | tuple[int, str, dict[str, str]] | None:
+        """Return status, text and headers of the answer to who may not ask; None if they may."""
+        access = self._access
+        hosts = [text.decode("latin-1") for name, text in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or not access.knows_host(hosts[0]):
+            return 403, "the Host header does not name this server"
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() != f"{scope['scheme']}://{hosts[0].lower()}":
+            return 403, "the Origin header names another site"
+        if access.token is None:
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        if scope["path"] == "/" and given and access.accepts(given[0]):
+            # From now on the cookie will do, and the address bar shows no token.
+            cookie = f"{access.cookie}={access.token}; HttpOnly; SameSite=Strict; Path=/"
+            return 303, "", {"location": "/", "set-cookie": cookie}
+        if not access.accepts(_cookie(headers.get("cookie", ""), access.cookie)):
+            return 401, "the token is missing: open the address that the server printed"
+        return None
+
+
+def _with_headers(scope: Message, send: Send) -> Send:
+    kept = "no-cache" if scope["path"].startswith("/static/") else "no-store"
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name.lower() for name, _ in message["headers"]}
+            added = {**_HEADERS, "cache-control": kept}
+            message["headers"] = [
+                *message["headers"],
+                *(
+                    (name.encode(), text.encode())
+                    for name, text in added.items()
+                    if name.encode() not in own
+                ),
+            ]
+        await send(message)
+
+    return sending
+
+
+async def _answer(
+    send: Send, status: int, error: str, headers: dict[str, str] | None = None
+) -> None:
+    body = json.dumps({"error": error}).encode() if error else b""
+    every = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        **(headers or {}),
+    }
+    pairs = [(name.encode(), text.encode("latin-1")) for name, text in every.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _body(receive: Receive, headers: dict[str, str]) -> bytes | None:
+    """Return the whole body, None if it is too long."""
+    length = headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and int(length[:12]) > limits.BODY:
+        return None
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > limits.BODY:
+            return None
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return body
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()  # that the client has gone
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _name_of(header: str) -> str | None:
+    """Return the host of a Host header, without the port."""
+    try:
+        parts = urlsplit(f"//{header}")
+        parts.port  # noqa: B018 - raises for what is no port
+    except ValueError:
+        return None
+    plain = parts.path == parts.query == parts.fragment == "" and "@" not in header
+    return parts.hostname if plain else None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _cookie(header: str, name: str) -> str | None:
+    try:
+        found = SimpleCookie(header).get(name)
+    except CookieError:
+        return None
+    return None if found is None else found.value
