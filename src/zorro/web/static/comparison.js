@@ -24,7 +24,7 @@ zorro.comparison = function (container, {sides, wording}) {
     const panel = grid.append("section").attr("class", "panel");
     const head = panel.append("div").attr("class", "heading");
     head.append("h3").text(name);
-    zorro.badge(head, row);
+    if (row.certified || row.status !== detail.method) zorro.badge(head, row);
     const size = [
       wording.countedNodes(detail.nodes.length),
       wording.countedFeatures(detail.features.length),

@@ -193,6 +193,7 @@
     if (view.whyNot !== null) wanted.why_not = view.whyNot;
     const progress = zorro.progress(container, {
       wanted,
+      hasSteps: method === "zorro",
       title:
         view.whyNot === null
           ? `Explaining ${wording.nodeName(view.node)} (${method})`

@@ -2,11 +2,11 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// wanted: what POST /api/explain takes. onDone(answer), onCancelled(), onFailed(error).
+// wanted: what POST /api/explain takes; hasSteps: whether its method goes step by step. onDone(answer), onCancelled(), onFailed(error).
 // Returns {stop}, which leaves the search without a word.
 zorro.progress = function (
   container,
-  {wanted, title, tau, wording, onDone, onCancelled, onFailed},
+  {wanted, hasSteps, title, tau, wording, onDone, onCancelled, onFailed},
 ) {
   const steps = [];
   let isLeft = false;
@@ -29,14 +29,7 @@ zorro.progress = function (
       job.cancel();
     });
   const said = root.append("p").attr("class", "muted").text("Starting…");
-  const place = root.append("div").attr("class", "plot").node();
-  const curve = zorro.curve(place, {
-    steps,
-    fidelity: null,
-    tau,
-    wording,
-    describe: "Fidelity over the steps of the search so far",
-  });
+  const curve = hasSteps ? grown(root.append("div").attr("class", "plot").node()) : null;
   const began = performance.now();
   const clock = window.setInterval(() => steps.length || tick(), 500);
   const job = zorro.api.explain(wanted, onStep);
@@ -53,6 +46,11 @@ zorro.progress = function (
       job.cancel();
     },
   };
+
+  function grown(place) {
+    const describe = "Fidelity over the steps of the search so far";
+    return zorro.curve(place, {steps, fidelity: null, tau, wording, describe});
+  }
 
   function tick() {
     said.text(`Working, ${Math.round((performance.now() - began) / 1000)} s…`);
@@ -73,7 +71,7 @@ zorro.progress = function (
     isDrawn = false;
     window.requestAnimationFrame(() => {
       isDrawn = true;
-      curve.update(steps);
+      curve?.update(steps);
     });
   }
 

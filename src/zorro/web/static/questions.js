@@ -8,7 +8,7 @@ zorro.questions = function (parent, {view, classes, methods, runs, live, wording
     select(
       "Why not",
       "why_not",
-      [["", "…"], ...classes.map((number) => [String(number), `${wording.className(number)}?`])],
+      [none(view.whyNot), ...classes.map((number) => [`${number}`, `${wording.className(number)}?`])],
       view.whyNot === null ? "" : String(view.whyNot),
       (value) => onView({whyNot: value === "" ? null : Number(value)}),
     );
@@ -18,7 +18,7 @@ zorro.questions = function (parent, {view, classes, methods, runs, live, wording
     ...(live ? methods.map((method) => [`method:${method}`, method]) : []),
   ];
   if (others.length) {
-    select("Compare with", "compare", [["", "…"], ...others], view.compare ?? "", (value) =>
+    select("Compare with", "compare", [none(view.compare), ...others], view.compare ?? "", (value) =>
       onView({compare: value || null, ...(value.startsWith("method:") ? {whyNot: null} : {})}),
     );
   }
@@ -44,6 +44,10 @@ zorro.questions = function (parent, {view, classes, methods, runs, live, wording
     }
   }
   const said = bar.append("p").attr("class", "small said").attr("role", "status");
+
+  function none(chosen) {
+    return ["", chosen === null ? "choose…" : "nothing, go back"];
+  }
 
   function select(name, key, options, value, onChange) {
     const label = bar.append("label").attr("class", "inline");
