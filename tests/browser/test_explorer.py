@@ -382,7 +382,7 @@ def test_why_not_another_class(page, address):
     page.wait_for_selector(".sentence:has-text('Why not')")
     assert "why_not=" in page.url
     page.locator(".chips button").first.click()
-    assert "from being" in verdict(page)
+    assert " ahead of " in verdict(page)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "SVG", "JSON"])

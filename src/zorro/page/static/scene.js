@@ -3,8 +3,8 @@
 window.zorro = window.zorro || {};
 
 // scene: {nodes: [[id, x, y, hop, selected, class]], edges: [i, j, i, j, …], hidden}
-// onToggle(id), if given, makes each node a button; frame {reach, hops} is that of a larger drawing
-// which this one lies in; onFit({width, height, x, y}) hears where things are.
+// onToggle(id), if given, makes each node a button; frame {reach, hops, dot} is that of a larger
+// drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
 // Returns {svg, select}: select(ids) changes which nodes are kept.
 zorro.scene = function (
   container,
@@ -25,6 +25,7 @@ zorro.scene = function (
     .map((at) => [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]]);
   const shapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolDiamond];
   const reach = frame?.reach ?? (d3.max(nodes, (node) => Math.hypot(node.x, node.y)) || 1);
+  const dot = frame?.dot ?? 4; // the radius of nodes that are not kept
   const hops = frame?.hops ?? (d3.max(nodes, (node) => node.hop) || 0);
   const svg = d3
     .select(container)
@@ -138,7 +139,7 @@ zorro.scene = function (
   }
 
   function radius(node) {
-    return node.query ? 9 : node.selected ? 8 : 4;
+    return node.query ? 9 : node.selected ? 8 : dot;
   }
 
   function tip(node, words) {

@@ -38,13 +38,11 @@ zorro.comparison = function (container, {sides, wording}) {
         high: detail.fidelity.upper,
       });
     const {value, lower, upper, samples} = detail.fidelity;
-    const range = `${zorro.wholePercent(lower)}–${zorro.wholePercent(upper)}\u00a0%`;
+    const share = zorro.shareWithRange(value, lower, upper);
     panel
       .append("p")
       .attr("class", "muted small")
-      .text(
-        `Fidelity ${zorro.wholePercent(value)}\u00a0% (${range}) of ${zorro.number(samples)} random worlds`,
-      );
+      .text(`Fidelity ${share} in ${zorro.number(samples)} random worlds`);
     if (!scene) return;
     const kept = detail.nodes.map(wording.nodeLabel).join(", ") || "none";
     zorro.scene(

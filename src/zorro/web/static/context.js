@@ -39,9 +39,9 @@ zorro.context = function (container, {scene, isAbove, wording}) {
       pen.lineTo(other.x, other.y);
     }
     pen.stroke();
-    pen.globalAlpha = 0.55;
+    pen.globalAlpha = 0.45;
     const own = places.filter((place) => !isAbove(place.id));
-    const radius = own.length > 800 ? 2 : 3;
+    const radius = zorro.layout.frame(scene).dot;
     for (const [cls, group] of d3.group(own, (place) => place.class)) {
       pen.fillStyle = wording.colour(cls) ?? style.getPropertyValue("--context");
       pen.beginPath();

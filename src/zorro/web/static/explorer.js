@@ -3,9 +3,9 @@
 
 (async function () {
   const part = (id) => document.getElementById(id);
-  const loaded = new Map(); // of each run: {rows, failures, byNode, wording, labels, …}
-  const answers = new Map(); // explanations by question: {row, detail}
+  const article = part("explanation");
   let all = null; // what /api/runs says
+  let library = null;
   let here = null; // the run that the overview shows, and its table
   let table = null;
   let left = 0; // how far the overview was scrolled
@@ -18,16 +18,13 @@
     fail(error);
     return;
   }
-  for (const run of all.runs) {
-    const isUnique = all.runs.every((other) => other === run || other.name !== run.name);
-    if (!isUnique) run.title = `${run.name} (${run.path})`;
-  }
-  for (const run of all.runs) run.name = run.title ?? run.name;
+  library = zorro.library(all);
   if (!all.live) {
     part("reading-only").hidden = false;
-    part("reading-only").textContent =
-      all.reason ??
-      "For reading only: the server has no model and graph at hand, so that nothing can be explained or measured anew.";
+    part("reading-only").textContent = [
+      "For reading only: the server has no model and graph at hand,",
+      "so that nothing can be explained or measured anew.",
+    ].join(" ");
   }
   window.addEventListener("hashchange", show);
   await show();
@@ -37,59 +34,34 @@
     const mine = ++turn;
     stop();
     stop = () => {};
-    const named = all.runs.find((run) => String(run.id) === view.run) ?? all.runs[0];
-    view.run = String(named.id);
-    let run;
+    const run = library.find(view.run) ?? library.runs[0];
+    view.run = run.id;
     try {
-      run = await load(named);
-      if (mine === turn) header(run, view);
-      if (mine === turn) await (view.node === null ? overview(run) : open(run, view, mine));
+      await library.load(run);
+      if (mine !== turn) return;
+      header(run, view);
+      if (view.node === null) overview();
+      else await open(run, view, mine);
     } catch (error) {
       if (mine === turn) fail(error);
     }
   }
 
-  async function load(named) {
-    const id = String(named.id);
-    if (!loaded.has(id)) {
-      const {rows, failures = []} = await zorro.api.rows(named.id);
-      const labels = {nodes: {}, features: {}, ...named.labels};
-      loaded.set(id, {
-        ...named,
-        id, // as the address has it
-        number: named.id,
-        live: named.live ?? all.live,
-        nodes: named.nodes ?? all.nodes,
-        rows,
-        failures,
-        labels,
-        byNode: new Map(rows.map((row) => [row.node, row])),
-        wording: zorro.wording(labels),
-      });
-    }
-    return loaded.get(id);
-  }
-
-  function learn(run, names) {
-    Object.assign(run.labels.nodes, names?.nodes);
-    Object.assign(run.labels.features, names?.features);
-  }
-
   function header(run, view) {
     const {summary, wording, labels} = run;
     document.title = `${summary.subject} – zorro`;
-    part("subject").textContent = summary.subject;
-    part("made").textContent =
-      `Made ${summary.made.slice(0, 10)} with zorro ${summary.versions.zorro}`;
     if (here === run) return;
     here = run;
     left = 0;
+    part("subject").textContent = summary.subject;
+    part("made").textContent =
+      `Made ${summary.made.slice(0, 10)} with zorro ${summary.versions.zorro}`;
     const address = (node) => zorro.address.write({run: run.id, node});
     part("overview").hidden = false; // so that its drawings have a width
     table = zorro.overview({...run, address});
     part("overview").hidden = view.node !== null;
     zorro.finder(part("controls"), {
-      runs: all.runs.map(({id, name}) => ({id: String(id), name})),
+      runs: library.runs,
       run: run.id,
       nodes: run.nodes,
       labels,
@@ -101,39 +73,27 @@
 
   function overview() {
     part("overview").hidden = false;
-    part("explanation").hidden = true;
+    article.hidden = true;
     part("main").classList.remove("waiting");
     window.scrollTo(0, left);
   }
 
   async function open(run, view, mine) {
     if (!part("overview").hidden) left = window.scrollY;
-    const known = answers.get(key(view));
-    if (known) return present(run, view, known, mine);
-    if (view.method !== null || view.whyNot !== null) return explain(run, view, mine);
-    if (!run.byNode.has(view.node)) return offer(run, view);
-    keep(run, view, await zorro.api.detail(run.number, view.node));
-    if (mine === turn) await present(run, view, answers.get(key(view)), mine);
-  }
-
-  function key({run, node, method, whyNot, tau}) {
-    return [run, node, method ?? "", whyNot ?? "", tau ?? ""].join(" ");
-  }
-
-  function keep(run, view, detail) {
-    learn(run, detail.names);
-    answers.set(key(view), {detail, row: detail.row});
+    const known = await library.fetched(run, view);
+    if (mine !== turn) return;
+    if (known) await present(run, view, known, mine);
+    else if (view.method === null && view.whyNot === null) offer(run, view);
+    else explain(run, view, mine);
   }
 
   // An empty page of one node.
   function blank(run, view) {
     part("overview").hidden = true;
-    const article = part("explanation");
     article.hidden = false;
     article.replaceChildren();
     part("main").classList.remove("waiting");
-    const name = run.wording.capital(run.wording.nodeName(view.node));
-    document.title = `${name} – ${run.summary.subject} – zorro`;
+    document.title = `${nameOf(run, view)} – ${run.summary.subject} – zorro`;
     window.scrollTo(0, 0);
     return d3.select(article);
   }
@@ -145,17 +105,18 @@
       .append("a")
       .attr("href", zorro.address.write({run: run.id}))
       .text("← All explanations");
-    const name = run.wording.capital(run.wording.nodeName(view.node));
     const title = root.append("div").attr("class", "heading").append("h2").attr("tabindex", -1);
-    title.text(name).node().focus({preventScroll: true});
+    title.text(nameOf(run, view)).node().focus({preventScroll: true});
     return root;
   }
 
+  function nameOf({wording}, {node}) {
+    return wording.capital(wording.nodeName(node));
+  }
+
   function offer(run, view) {
-    const root = titled(run, view);
-    const isThere = view.node < run.nodes;
-    const panel = root.append("section").attr("class", "panel offer");
-    if (!isThere) {
+    const panel = titled(run, view).append("section").attr("class", "panel offer");
+    if (view.node >= run.nodes) {
       panel.append("p").text(`There is no such ${run.wording.node} in the graph.`);
       return;
     }
@@ -178,10 +139,11 @@
       note(root.node(), "It was not explained in this way, and cannot be now.");
       return;
     }
+    const before = {run: view.run, node: view.node};
     search(root.node(), run, view, {
-      onDone: () => mine === turn && present(run, view, answers.get(key(view)), mine),
-      onCancelled: () => backTo(run, {run: view.run, node: view.node}),
-      onFailed: (error) => backTo(run, {run: view.run, node: view.node}, error.message),
+      onDone: (answer) => mine === turn && present(run, view, answer, mine),
+      onCancelled: () => backTo(before),
+      onFailed: (error) => backTo(before, error.message),
     });
   }
 
@@ -200,9 +162,9 @@
           : `Why not ${wording.className(view.whyNot)}?`,
       tau: summary.tau,
       wording,
-      onDone: (answer) => {
-        keep(run, view, answer.detail);
-        onDone();
+      onDone: ({detail}) => {
+        library.keep(run, view, detail);
+        onDone(library.known(view));
       },
       onCancelled,
       onFailed,
@@ -211,28 +173,26 @@
   }
 
   // Shows a view in place of one that came to nothing, and says why.
-  async function backTo(run, view, said = null) {
+  async function backTo(view, said = null) {
     stop = () => {};
     zorro.address.keep(view);
     await show();
-    if (!said) return;
-    d3.select(part("explanation"))
+    if (said === null) return;
+    d3.select(article)
       .insert("p", "nav + *")
       .attr("class", "note failed")
       .attr("role", "alert")
       .text(said);
   }
 
-  async function present(run, view, {row, detail}, mine) {
-    if (view.compare !== null) return compare(run, view, {row, detail}, mine);
+  async function present(run, view, answer, mine) {
+    if (view.compare !== null) return compare(run, view, answer, mine);
     blank(run, view);
-    const {wording, summary} = run;
-    const bench = zorro.workbench(part("explanation"), {
+    const bench = zorro.workbench(article, {
       shown: {
-        row,
-        detail,
-        summary,
-        wording,
+        ...answer,
+        summary: run.summary,
+        wording: run.wording,
         links: links(run, view),
         isExplained: (node) => run.live || run.byNode.has(node),
       },
@@ -240,8 +200,8 @@
       start: view.nodes && view.features ? {nodes: view.nodes, features: view.features} : null,
       live: run.live,
       limit: all.limits.samples,
-      learn: (names) => learn(run, names),
-      tools: (parent, saves) => questions(parent, run, view, {row, detail}, saves),
+      learn: (names) => library.learn(run, names),
+      tools: (parent, saves) => questions(parent, run, view, answer, saves),
       onSet: (set) => zorro.address.keep({...view, nodes: null, features: null, ...set}),
     });
     stop = bench.stop;
@@ -259,7 +219,7 @@
       view,
       classes: d3.sort(classes),
       methods: all.methods.filter((method) => method !== (view.method ?? "zorro")),
-      runs: all.runs.map(({id, name}) => ({id: String(id), name})),
+      runs: library.comparable(run),
       live: run.live,
       wording: run.wording,
       onView: (change) => zorro.address.go({...view, nodes: null, features: null, ...change}),
@@ -287,48 +247,38 @@
       said.append(isStressed ? "strong" : "span").text(text);
     questions(root, run, view, own, []);
     const place = root.append("div").attr("class", "compared").node();
-    const [kind, id] = split(view.compare);
+    const [, kind, id] = /^(run|method):(.*)$/.exec(view.compare) ?? [];
     const isRun = kind === "run";
-    const otherNamed = isRun ? all.runs.find((one) => String(one.id) === id) : null;
-    if (isRun && !otherNamed) return note(place, "There is no such run to compare with.");
-    const otherRun = isRun ? await load(otherNamed) : run;
+    const other = isRun ? library.comparable(run).find((one) => one.id === id) : run;
+    if (!kind || !other) return note(place, "There is nothing of this name to compare with.");
+    await library.load(other);
+    const asked = {...view, run: other.id, compare: null};
+    if (!isRun) Object.assign(asked, {method: id, whyNot: null});
+    const answer = await library.fetched(other, asked);
     if (mine !== turn) return;
-    const otherView = {...view, run: otherRun.id, compare: null};
-    if (!isRun) Object.assign(otherView, {method: id, whyNot: null});
-    const ready = () => {
-      if (mine !== turn) return;
-      const other = answers.get(key(otherView));
-      place.replaceChildren();
-      zorro.comparison(place, {
-        wording: run.wording,
-        sides: [
-          {name: isRun ? run.name : (view.method ?? "zorro"), ...own},
-          {name: isRun ? otherRun.name : id, ...other},
-        ],
-      });
-    };
-    if (answers.has(key(otherView))) return ready();
-    if (isRun && otherView.whyNot === null && otherView.method === null) {
-      if (otherRun.byNode.has(view.node)) {
-        keep(otherRun, otherView, await zorro.api.detail(otherRun.number, view.node));
-        return ready();
-      }
-    }
-    if (!otherRun.live)
-      return note(place, `${otherRun.name} does not explain it, and cannot now: it is read-only.`);
-    search(place, otherRun, otherView, {
-      onDone: ready,
+    if (answer) return ready(answer);
+    if (!other.live)
+      return note(place, `${other.name} does not explain it, and cannot now: it is for reading.`);
+    search(place, other, asked, {
+      onDone: (found) => mine === turn && ready(found),
       onCancelled: () => zorro.address.go({...view, compare: null}),
       onFailed: (error) => {
         place.replaceChildren();
         note(place, error.message);
       },
     });
-  }
 
-  function split(text) {
-    const at = text.indexOf(":");
-    return at < 0 ? ["method", text] : [text.slice(0, at), text.slice(at + 1)];
+    function ready(found) {
+      place.replaceChildren();
+      library.learn(run, found.detail.names);
+      zorro.comparison(place, {
+        wording: run.wording,
+        sides: [
+          {name: isRun ? run.name : (view.method ?? "zorro"), ...own},
+          {name: isRun ? other.name : id, ...found},
+        ],
+      });
+    }
   }
 
   function note(place, text) {
@@ -338,8 +288,8 @@
   function fail(error) {
     part("main").classList.remove("waiting");
     part("overview").hidden = true;
-    part("explanation").hidden = false;
-    part("explanation").replaceChildren();
-    note(part("explanation"), error.message);
+    article.hidden = false;
+    article.replaceChildren();
+    note(article, error.message);
   }
 })();

@@ -10,6 +10,7 @@ zorro.layout = (function () {
     return {
       reach: d3.max(scene.nodes, ([, x, y]) => Math.hypot(x, y)) || 1,
       hops: d3.max(scene.nodes, (node) => node[3]) || 0,
+      dot: scene.nodes.length > 800 ? 2 : scene.nodes.length > 200 ? 3 : 4,
     };
   }
 

@@ -14,7 +14,7 @@ zorro.questions = function (parent, {view, classes, methods, runs, live, wording
     );
   }
   const others = [
-    ...runs.filter((run) => run.id !== view.run).map((run) => [`run:${run.id}`, run.name]),
+    ...runs.map((run) => [`run:${run.id}`, run.name]),
     ...(live ? methods.map((method) => [`method:${method}`, method]) : []),
   ];
   if (others.length) {

@@ -30,7 +30,7 @@ zorro.workbench = function (
   function top(root) {
     tools(root, saves());
     if (!live) return;
-    yours = zorro.yourSet(root.node(), {set, detail, wording, question, limit});
+    yours = zorro.yourSet(root.node(), {set, row, detail, wording, question, limit});
     pieces.push(yours);
   }
 

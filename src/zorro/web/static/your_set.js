@@ -4,7 +4,7 @@ window.zorro = window.zorro || {};
 
 // set: from zorro.editedSet; question: what the server needs to know beside the set.
 // Returns {update, stop}; update() is to be called when the set has changed.
-zorro.yourSet = function (container, {set, detail, wording, question, limit}) {
+zorro.yourSet = function (container, {set, row, detail, wording, question, limit}) {
   const worlds = [200, 1000].filter((count) => count <= limit);
   let samples = worlds[0] ?? limit;
   const root = d3
@@ -74,8 +74,7 @@ zorro.yourSet = function (container, {set, detail, wording, question, limit}) {
       wording.countedNodes(set.nodes().length),
       wording.countedFeatures(set.features().length),
     ].join("\u00a0×\u00a0");
-    const range = `${zorro.wholePercent(low)}–${zorro.wholePercent(high)}\u00a0%`;
-    const share = `${zorro.wholePercent(fidelity)}\u00a0% (${range})`;
+    const share = zorro.shareWithRange(fidelity, low, high);
     const worldsSaid = `of ${zorro.number(count)} random worlds`;
     const [kind, verdict] = judged(low, high);
     sentence.attr("class", "verdict").selectAll("*").remove();
@@ -87,8 +86,10 @@ zorro.yourSet = function (container, {set, detail, wording, question, limit}) {
   }
 
   function kept() {
-    if (question.whyNot === null) return "the answer";
-    return `the answer from being ${wording.className(question.whyNot)}`;
+    if (detail.versus === null) return "the answer";
+    const other = wording.className(detail.versus.other);
+    if (detail.versus.contrast === "not") return `the model from saying ${other}`;
+    return `${wording.className(row.class)} ahead of ${other}`;
   }
 
   function judged(low, high) {
@@ -123,5 +124,10 @@ zorro.yourSet = function (container, {set, detail, wording, question, limit}) {
   }
 };
 
-// Never 100 for what is less.
-zorro.wholePercent = (share) => (share < 1 ? Math.min(99, Math.round(100 * share)) : 100);
+// 81 % (76–86 %); near the ends with a decimal, so that nothing reads as 100 that is less.
+zorro.shareWithRange = function (value, low, high) {
+  const digits = [value, low, high].some((share) => share >= 0.985 && share < 1) ? 1 : 0;
+  const written = (share) =>
+    share < 1 ? String(Math.min(99.9, +(100 * share).toFixed(digits))) : "100";
+  return `${written(value)}\u00a0% (${written(low)}–${written(high)}\u00a0%)`;
+};
