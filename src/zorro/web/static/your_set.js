@@ -19,12 +19,12 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
     tau: detail.tau,
     found: detail.fidelity,
   });
-  const row = root.append("div").attr("class", "actions");
+  const line = root.append("div").attr("class", "actions");
   const undo = button("Undo", () => set.undo());
   const redo = button("Redo", () => set.redo());
   const reset = button("Reset", () => set.reset());
   if (worlds.length > 1) choice();
-  const legend = row.append("ul").attr("class", "legend");
+  const legend = line.append("ul").attr("class", "legend");
   for (const [kind, name] of [
     ["edited", "yours"],
     ["original", "as found"],
@@ -99,7 +99,7 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
   }
 
   function button(name, onClick) {
-    return row
+    return line
       .append("button")
       .attr("type", "button")
       .attr("class", "plain")
@@ -108,7 +108,7 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
   }
 
   function choice() {
-    const label = row.append("label").attr("class", "inline");
+    const label = line.append("label").attr("class", "inline");
     label.append("span").text("Random worlds");
     label
       .append("select")
