@@ -60,6 +60,7 @@ JobId = Annotated[str, InPath(max_length=64)]
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     meanings = {
+        400: "the body cannot be read",
         401: "the token is missing",
         403: "the request comes from elsewhere",
         404: "there is no such thing",
@@ -67,11 +68,10 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         413: "the body is too long",
         422: "an argument is not what it must be",
         429: "too much is under way",
-        503: "it takes too long",
     }
     return {
         status: {"model": Problem, "description": meanings[status]}
-        for status in (401, 403, 413, 422, *statuses)
+        for status in (400, 401, 403, 413, 422, *statuses)
     }
 
 
@@ -118,7 +118,8 @@ def _add_page(app: FastAPI) -> None:
         return FileResponse(page, media_type="text/html") if page.is_file() else _no_page()
 
     app.mount("/static/page", StaticFiles(directory=_PAGE), name="page")
-    app.mount("/static", StaticFiles(directory=_OWN, check_dir=False), name="static")
+    if _OWN.is_dir():
+        app.mount("/static", StaticFiles(directory=_OWN), name="static")
 
 
 def _no_page() -> Response:
@@ -272,21 +273,22 @@ def _explained(
     """Return what is shown of a new explanation."""
     assert served.desks is not None
     desk = served.desks.take()
-    try:
-        tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
-        if asked.method == ZORRO:
-            explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
-                asked.node, why_not=asked.why_not, contrast=served.contrast, on_step=job.report
-            )
-            return served.detail(explanation)
+    tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
+    if asked.method == ZORRO:
+        explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
+            asked.node, why_not=asked.why_not, contrast=served.contrast, on_step=job.report
+        )
+        detail = served.detail(explanation)
+    else:
         while not others.acquire(timeout=0.05):
             job.check()
         try:
-            return compare(served, desk, asked.node, asked.method, tau=tau)
+            detail = compare(served, desk, asked.node, asked.method, tau=tau)
         finally:
             others.release()
-    finally:
-        served.desks.give_back(desk)
+    # Only now: a method that was stopped may have left its masks on the desk's model.
+    served.desks.give_back(desk)
+    return detail
 
 
 def _add_jobs(app: FastAPI, jobs: Jobs) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import cache
 
 from torch import Tensor
@@ -32,50 +33,31 @@ def compare(served: Served, desk: Desk, node: int, method: str, *, tau: float) -
     """Return a method's masks for a node, its highest values as a set, and both fidelities.
 
     `fidelity` is that of the set that is shown, on the samples on which other sets are measured
-    when it is changed; that of the masks, as they are, is among the `masks`.
+    when it is changed; that of the masks, as they are, is among the `masks`. A method that ranks
+    no nodes, or no features, selects all of them.
     """
     started = time.perf_counter()
     subject = desk.subjects.of(node)
     context = {"subjects": desk.subjects, "noise": desk.noise}
     masks = build_with(method, context).explain(subject)
     seconds = time.perf_counter() - started
-    fidelity, nodes, features = _set_of(desk, subject, masks)
+    ids = subject.graph.candidates.tolist()
+    nodes = _highest(masks.nodes, ids, _MOST_NODES)
+    features = _highest(masks.features, range(subject.graph.x.size(1)), _MOST_FEATURES)
+    meter = desk.zorro.meter(node, samples=_SAMPLES)
+    fidelity = meter.fidelity(nodes=nodes, features=features)
     return served.named(
         {
             **_shown(served, subject, method, fidelity, list(nodes), list(features)),
             "masks": {
-                "nodes": _pairs(nodes),
-                "features": _pairs(features),
+                "nodes": None if masks.nodes is None else _pairs(nodes),
+                "features": None if masks.features is None else _pairs(features),
                 "fidelity": payload.measured(_fidelity(desk, subject, masks)),
             },
             "tau": tau,
             "seconds": payload.significant(seconds),
         }
     )
-
-
-def _set_of(
-    desk: Desk, subject: Subject, masks: Masks
-) -> tuple[FidelityEstimate, dict[int, float], dict[int, float]]:
-    """Return the elements with the highest values, and the fidelity of the set that they form.
-
-    A method that does not rank nodes, or features, selects all of them.
-    """
-    graph = subject.graph
-    ids = graph.candidates.tolist()
-    rows = {} if masks.nodes is None else _highest(masks.nodes, _MOST_NODES)
-    nodes = {ids[row]: value for row, value in rows.items()}
-    features = {} if masks.features is None else _highest(masks.features, _MOST_FEATURES)
-    meter = desk.zorro.meter(graph.query, samples=_SAMPLES)
-    fidelity = meter.fidelity(
-        nodes=None if masks.nodes is None else nodes,
-        features=None if masks.features is None else features,
-    )
-    if masks.nodes is None:
-        nodes = dict.fromkeys(ids[:_MOST_NODES], 1.0)
-    if masks.features is None:
-        features = dict.fromkeys(range(min(_MOST_FEATURES, graph.x.size(1))), 1.0)
-    return fidelity, nodes, features
 
 
 def _fidelity(desk: Desk, subject: Subject, masks: Masks) -> FidelityEstimate:
@@ -138,11 +120,16 @@ def _shown(
     }
 
 
-def _highest(mask: Tensor, most: int) -> dict[int, float]:
-    """Return the places of the highest values above zero, highest first, and these values."""
+def _highest(mask: Tensor | None, ids: Sequence[int], most: int) -> dict[int, float]:
+    """Return the ids with the highest values above zero, highest first, and these values.
+
+    Without a mask, which says that the method does not rank these, all are returned.
+    """
+    if mask is None:
+        return dict.fromkeys(ids, 1.0)
     values, places = mask.detach().double().topk(min(most, mask.numel()))
     pairs = zip(places.tolist(), values.tolist(), strict=True)
-    return {place: value for place, value in pairs if value > 0}
+    return {ids[place]: value for place, value in pairs if value > 0}
 
 
 def _pairs(values: dict[int, float]) -> list[list[float]]:

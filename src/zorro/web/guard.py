@@ -107,7 +107,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # a websocket is closed by not being accepted
+            await send({"type": "websocket.close", "code": 1008})  # there are none
+            return
         guarded = _with_headers(scope, send)
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
         refusal = self._refusal(scope, headers)

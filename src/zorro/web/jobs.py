@@ -88,7 +88,7 @@ class Job:
                 return
             self._started = time.perf_counter()
         try:
-            with Stoppable(self.check):
+            with torch.enable_grad(), Stoppable(self.check):
                 detail = work(self)
             last: Event = ("done", {"detail": detail})
         except Stopped:

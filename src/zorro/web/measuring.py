@@ -87,7 +87,7 @@ class Measuring:
                 raise Stopped
 
         try:
-            with Stoppable(check):
+            with torch.enable_grad(), Stoppable(check):
                 return work()
         except Stopped:
             raise TooSlow(

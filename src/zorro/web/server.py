@@ -47,6 +47,7 @@ def serve(
             app,
             log_level="warning",
             access_log=False,
+            ws="none",
             server_header=False,
             timeout_graceful_shutdown=_GRACE,
             limit_concurrency=limits.CONNECTIONS,

@@ -1,0 +1,146 @@
+import importlib.util
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zorro-gnn[web]'")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'zorro-gnn[web]'")
+
+SECONDS_TO_START = 60
+SECONDS_TO_END = 5
+
+
+@pytest.fixture
+def made(run, checkpoint):
+    """A run of two nodes, in the current folder."""
+    result = run("explain", "--checkpoint", checkpoint, "--nodes", "5,25", "--out", "made")
+    assert result.code == 0, result.err
+    return "made"
+
+
+class Server:
+    """`zorro serve` in a process of its own."""
+
+    def __init__(self, *words):
+        code = "from zorro.cli import main; main()"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, "serve", *words, "--port", "0"],
+            stderr=subprocess.PIPE,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        self.said = ""
+        deadline = time.perf_counter() + SECONDS_TO_START
+        while "Serving at" not in self.said or not self.said.endswith("\n"):
+            assert time.perf_counter() < deadline, self.said
+            if select.select([self.process.stderr], [], [], 0.2)[0]:
+                piece = os.read(self.process.stderr.fileno(), 4096).decode()
+                assert piece, self.said
+                self.said += piece
+        self.address = re.search(r"http://\S+", self.said)[0]
+
+    def get(self, path, **headers):
+        base = self.address.split("?")[0].rstrip("/")
+        request = urllib.request.Request(base + path, headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def post(self, path, body):
+        request = urllib.request.Request(
+            self.address.rstrip("/") + path,
+            json.dumps(body).encode(),
+            {"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture
+def serve(made):
+    started = []
+
+    def start(*words):
+        started.append(Server(*words))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.process.kill()
+        server.process.wait()
+        server.process.stderr.close()
+
+
+def test_a_run_is_served_until_it_is_interrupted(serve, made):
+    server = serve(made)
+    assert server.address.startswith("http://127.0.0.1:")
+    assert "token" not in server.address
+    assert server.get("/api/runs")["live"] is True
+    assert [row["node"] for row in server.get("/api/runs/0/rows")["rows"]] == [5, 25]
+    asked = {"run": 0, "node": 5, "nodes": [5], "features": [0]}
+    assert 0 <= server.post("/api/fidelity", asked)["fidelity"] <= 1
+    # With a job under way and somebody who waits for its events.
+    job = server.post("/api/explain", {"run": 0, "node": 6, "method": "soft-zorro"})["job"]
+    stream = urllib.request.urlopen(f"{server.address}api/jobs/{job}/events", timeout=10)
+    server.process.send_signal(signal.SIGINT)
+    with stream:
+        assert b"event: cancelled" in stream.read()
+    assert server.process.wait(SECONDS_TO_END) == 0
+    assert b"Traceback" not in server.process.stderr.read()
+
+
+def test_other_machines_need_the_token(serve, made):
+    server = serve(made, "--host", "0.0.0.0")
+    base, token = server.address.split("?token=")
+    server.address = base.replace("0.0.0.0", "127.0.0.1")
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        server.get("/api/health")
+    port = base.rstrip("/").rsplit(":", 1)[1]
+    assert server.get("/api/health", cookie=f"zorro-{port}={token}")["status"] == "ok"
+
+
+def test_a_run_whose_graph_is_gone_is_read_only(serve, made, tmp_path):
+    (tmp_path / "graph.npz").unlink()
+    server = serve(made)
+    assert "made is shown without its graph: there is no file" in server.said
+    assert server.get("/api/runs")["live"] is False
+    assert len(server.get("/api/runs/0/rows")["rows"]) == 2
+
+
+def test_a_port_that_is_taken_is_one_line(run, made):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = run("serve", made, "--port", port)
+    assert result.code == 1
+    assert f"--port: cannot listen on 127.0.0.1 port {port}" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_an_address_of_another_machine_is_one_line(run, made):
+    result = run("serve", made, "--host", "192.0.2.7", "--port", "0")
+    assert result.code == 1
+    assert "cannot listen on 192.0.2.7" in result.err
+
+
+def test_what_is_no_run_is_one_line(run):
+    result = run("serve", "nothing-here")
+    assert result.code == 1
+    assert "there is no run at nothing-here" in result.err
+
+
+def test_without_the_extra_the_line_to_run_is_said(run, made, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "zorro.cli.serve.find_spec", lambda name: None if name == "fastapi" else found(name)
+    )
+    result = run("serve", made)
+    assert result.code == 1
+    assert "pip install 'zorro-gnn[web]'" in result.err
