@@ -77,7 +77,7 @@ def served(run, model, graph, **names):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """Two runs of one model with markup in all names, two of slow ones, and one of a large graph."""
+    """Two runs of one model with markup in all names, two of slow ones, one of a large graph."""
     folder = tmp_path_factory.mktemp("runs")
     graph, model, large = ring(), model_of(), star()
     slow, slower = Slow(model_of(), 0.02), Slow(model_of(), 0.2)
@@ -95,6 +95,7 @@ def address(tmp_path_factory):
         ],
         graph=graph,
         model=model,
+        failures={3: f"it broke {MARKUP}"},
     )
     second = made_run(
         folder / "second",
@@ -207,6 +208,7 @@ def test_the_overview_is_drawn_within_a_second(page, address):
     page.wait_for_selector(".rows tbody tr")
     assert "papers explained" in page.inner_text("#cards")
     assert page.locator("#distributions svg").count() == 3
+    assert "it broke <img" in page.inner_text("#failures")
     painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     print(f"first paint after {painted:.0f} ms")
     assert painted < 1000 * SECONDS_TO_PAINT

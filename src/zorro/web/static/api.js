@@ -69,7 +69,7 @@ zorro.api = (function () {
     }
 
     function remove() {
-      ask(`/api/jobs/${encodeURIComponent(job)}`, {method: "DELETE"}).catch(() => {});
+      ask(`/api/jobs/${encodeURIComponent(job)}`, {method: "DELETE", keepalive: true}).catch(() => {});
     }
   }
 

@@ -27,6 +27,7 @@
     ].join(" ");
   }
   window.addEventListener("hashchange", show);
+  window.addEventListener("pagehide", () => stop());
   await show();
 
   async function show() {
@@ -261,7 +262,7 @@
       return note(place, `${other.name} does not explain it, and cannot now: it is for reading.`);
     search(place, other, asked, {
       onDone: (found) => mine === turn && ready(found),
-      onCancelled: () => zorro.address.go({...view, compare: null}),
+      onCancelled: () => backTo({...view, compare: null}),
       onFailed: (error) => {
         place.replaceChildren();
         note(place, error.message);

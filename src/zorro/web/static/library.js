@@ -28,7 +28,7 @@ zorro.library = function (listed) {
   // Fills in the table of a run.
   async function load(run) {
     if (!loaded.has(run.id)) {
-      const asked = zorro.api.rows(run.number).then(({rows, failures = []}) => {
+      const asked = zorro.api.rows(run.number).then(({rows, failures}) => {
         run.rows = rows;
         run.failures = failures;
         run.byNode = new Map(rows.map((row) => [row.node, row]));
