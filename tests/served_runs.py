@@ -7,13 +7,14 @@ import time
 from typing import Any
 
 import torch
-from made_runs import small_model
+from torch_geometric.nn import GCN
 
+from zorro.models.randomness import seeded
 from zorro.names import Names
 
 HERE = "http://127.0.0.1"
 NAMES = Names(node="paper", feature="word", features=["ant", "bee", "cat", "dog", "emu"])
-EXPLAINED = (3, 7, 8)
+EXPLAINED = (6, 9, 11)  # of 40, those whose predictions rest on something
 
 
 class Sluggish(torch.nn.Module):
@@ -21,7 +22,8 @@ class Sluggish(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.inner = small_model()
+        with seeded(1):
+            self.inner = GCN(5, 4, num_layers=2, out_channels=2)
         self.slow = False
 
     def forward(self, x, edge_index):

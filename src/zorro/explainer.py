@@ -287,9 +287,7 @@ class Zorro:
         p = self.parameters
         if p.search == "paper":
             evaluator = laboratory.evaluator(laboratory.draws(range(p.samples)))
-            return Certified(
-                search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step)
-            )
+            return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step))
         return search_certified(
             laboratory,
             tau=p.tau,
@@ -516,7 +514,7 @@ def _check_tau(tau: float) -> None:
         raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
 
 
-def _check_claim(search: Search, tau: float, delta: float | None) -> None:
+def _check_claim(search: str, tau: float, delta: float | None) -> None:
     if delta is None:
         return
     if not _is_number(delta) or not 0 < delta < 1:
@@ -528,7 +526,7 @@ def _check_claim(search: Search, tau: float, delta: float | None) -> None:
         )
 
 
-def _check_limits(search: Search, limits: Mapping[str, float | None]) -> None:
+def _check_limits(search: str, limits: Mapping[str, float | None]) -> None:
     for name, value in limits.items():
         if value is None:
             continue

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))
-from made_runs import ring, small_model
+from made_runs import ring
+from served_runs import Sluggish
 
 from zorro import Zorro
 from zorro.errors import InputError
@@ -23,14 +24,14 @@ def same(one: Explanation, other: Explanation) -> bool:
 def zorro(request):
     graph = ring()
     options = getattr(request, "param", {})
-    return Zorro(small_model(), graph["x"], graph["edge_index"], **options)
+    return Zorro(Sluggish(), graph["x"], graph["edge_index"], **options)
 
 
 @pytest.mark.parametrize("zorro", [{}, {"delta": None}, {"search": "paper"}], indirect=True)
 def test_what_is_watched_is_found_all_the_same(zorro):
     seen = []
-    watched = zorro.explain(7, on_step=seen.append)
-    assert same(watched, zorro.explain(7))
+    watched = zorro.explain(9, on_step=seen.append)
+    assert same(watched, zorro.explain(9))
     assert [progress.step for progress in seen] == list(range(len(watched.steps)))
     assert [progress.fidelity for progress in seen] == [step.fidelity for step in watched.steps]
     last = seen[-1]
@@ -43,20 +44,20 @@ def test_what_the_watcher_raises_ends_the_search(zorro):
 
     def enough(progress):
         seen.append(progress)
-        if progress.step == 1:
+        if progress.step == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        zorro.explain(7, on_step=enough)
-    assert len(seen) == 2
-    assert same(zorro.explain(7), zorro.explain(7))
+        zorro.explain(9, on_step=enough)
+    assert len(seen) == 3
+    assert same(zorro.explain(9), zorro.explain(9))
 
 
 def test_another_question_leaves_the_first_one_as_it_was(zorro):
     graph = ring()
     other = zorro.asking(tau=0.6, max_seconds=20.0)
-    fresh = Zorro(small_model(), graph["x"], graph["edge_index"], tau=0.6, max_seconds=20.0)
-    assert same(other.explain(7), fresh.explain(7))
+    fresh = Zorro(Sluggish(), graph["x"], graph["edge_index"], tau=0.6, max_seconds=20.0)
+    assert same(other.explain(9), fresh.explain(9))
     assert zorro.parameters.tau == 0.85
     assert zorro.parameters.max_seconds is None
     assert zorro.asking().parameters == zorro.parameters
@@ -69,9 +70,9 @@ def test_another_question_is_checked_too(zorro, changes):
 
 
 def test_a_meter_measures_what_fidelity_does(zorro):
-    meter = zorro.meter(7, samples=150)
+    meter = zorro.meter(9, samples=150)
     for nodes, features in (([7, 8], [0, 2]), ([], []), (None, [1]), ([7], None), ([7, 8], [0, 2])):
-        own = zorro.fidelity(7, nodes=nodes, features=features, samples=150)
+        own = zorro.fidelity(9, nodes=nodes, features=features, samples=150)
         assert meter.fidelity(nodes=nodes, features=features) == own
 
 

@@ -49,7 +49,7 @@ def test_other_names_are_refused_whatever_is_asked(client, path, host):
     ],
 )
 def test_requests_of_other_sites_are_refused(client, origin, status):
-    asked = {"run": 0, "node": 7, "nodes": [7], "features": [0], "samples": 5}
+    asked = {"run": 0, "node": 9, "nodes": [7], "features": [0], "samples": 5}
     answer = client.post("/api/fidelity", json=asked, headers={"origin": origin})
     assert answer.status_code == status
 

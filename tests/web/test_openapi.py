@@ -5,7 +5,6 @@ import pytest
 schemathesis = pytest.importorskip(
     "schemathesis", reason="schemathesis is not installed: pip install schemathesis"
 )
-from served_runs import NAMES  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis.errors import Unsatisfiable  # noqa: E402
@@ -16,6 +15,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
     response_schema_conformance,
     status_code_conformance,
 )
+from served_runs import NAMES  # noqa: E402
 
 from zorro.web.app import create_app  # noqa: E402
 from zorro.web.desk import Ground  # noqa: E402
@@ -32,9 +32,7 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def fuzzed(run, graph, model):
-    served = Served(
-        run, Ground(model, graph["x"], graph["edge_index"]), y=graph["y"], names=NAMES
-    )
+    served = Served(run, Ground(model, graph["x"], graph["edge_index"]), y=graph["y"], names=NAMES)
     app = create_app([served, Served(run)])
     with TestClient(app, base_url="http://127.0.0.1"):  # threads end with it
         yield schemathesis.openapi.from_asgi(

@@ -28,8 +28,8 @@ def test_the_list_says_what_can_be_done(client, served, run):
 def test_rows_and_details_are_those_of_the_report(client, served, run):
     rows = client.get("/api/runs/0/rows").json()["rows"]
     assert rows == [payload.row(e, served.surroundings) for e in run]
-    detail = client.get("/api/runs/0/nodes/7").json()
-    expected = payload.detail(run.explanation(7), served.surroundings)
+    detail = client.get("/api/runs/0/nodes/9").json()
+    expected = payload.detail(run.explanation(9), served.surroundings)
     assert {name: detail[name] for name in expected} == expected
     assert detail["row"] == rows[1]
     assert detail["names"]["features"]["0"] == "ant"
@@ -43,7 +43,7 @@ def test_rows_follow_a_run_that_grows(client, served, run, monkeypatch):
 
 
 def test_a_run_without_its_graph_shows_no_neighbourhoods(client):
-    detail = client.get("/api/runs/1/nodes/7").json()
+    detail = client.get("/api/runs/1/nodes/9").json()
     assert detail["scene"] is None
     assert detail["values"] is None
 
@@ -51,16 +51,16 @@ def test_a_run_without_its_graph_shows_no_neighbourhoods(client):
 @pytest.mark.parametrize(
     ("path", "status", "named"),
     [
-        ("/api/runs/0/nodes/5", 404, "node"),
-        ("/api/runs/9/nodes/7", 404, "run"),
+        ("/api/runs/0/nodes/7", 404, "node"),
+        ("/api/runs/9/nodes/9", 404, "run"),
         ("/api/runs/0/nodes/-1", 422, "node"),
         ("/api/runs/0/nodes/x", 422, "node"),
         ("/api/runs/0/nodes/99999999999999999999", 422, "node"),
         ("/api/runs/0/neighbourhood/40", 422, "node"),
-        ("/api/runs/0/neighbourhood/7?most=100000", 422, "most"),
-        ("/api/runs/0/candidates/7?kind=edges", 422, "kind"),
-        ("/api/runs/0/candidates/7?limit=0", 422, "limit"),
-        ("/api/runs/1/neighbourhood/7", 409, "run"),
+        ("/api/runs/0/neighbourhood/9?most=100000", 422, "most"),
+        ("/api/runs/0/candidates/9?kind=edges", 422, "kind"),
+        ("/api/runs/0/candidates/9?limit=0", 422, "limit"),
+        ("/api/runs/1/neighbourhood/9", 409, "run"),
         ("/api/jobs/none/events", 404, "job"),
         ("/api/nothing", 404, ""),
     ],
@@ -73,8 +73,8 @@ def test_what_is_not_there_is_said(client, path, status, named):
 
 
 def test_the_neighbourhood_has_all_candidates_if_there_is_room(client, graph, model):
-    candidates = Zorro(model, graph["x"], graph["edge_index"]).meter(7).graph.candidates
-    answer = client.get("/api/runs/0/neighbourhood/7?most=400").json()
+    candidates = Zorro(model, graph["x"], graph["edge_index"]).meter(9).graph.candidates
+    answer = client.get("/api/runs/0/neighbourhood/9?most=400").json()
     assert answer["candidates"] == candidates.numel()
     assert sorted(node[0] for node in answer["scene"]["nodes"]) == sorted(candidates.tolist())
     assert answer["scene"]["hidden"] == 0
@@ -84,14 +84,14 @@ def test_the_neighbourhood_has_all_candidates_if_there_is_room(client, graph, mo
 
 
 def test_candidates_can_be_searched_for(client, graph):
-    features = client.get("/api/runs/0/candidates/7?search=EE").json()
+    features = client.get("/api/runs/0/candidates/9?search=EE").json()
     assert [(one["id"], one["name"]) for one in features["candidates"]] == [(1, "bee")]
-    assert features["candidates"][0]["value"] == pytest.approx(float(graph["x"][7, 1]), rel=0.01)
-    nodes = client.get("/api/runs/0/candidates/7?kind=nodes&limit=2").json()
-    assert nodes["candidates"][0]["id"] == 7
+    assert features["candidates"][0]["value"] == pytest.approx(float(graph["x"][9, 1]), rel=0.01)
+    nodes = client.get("/api/runs/0/candidates/9?kind=nodes&limit=2").json()
+    assert nodes["candidates"][0]["id"] == 9
     assert len(nodes["candidates"]) == 2
     assert nodes["total"] > 2
-    begun = client.get("/api/runs/0/candidates/7?kind=nodes&search=1").json()
+    begun = client.get("/api/runs/0/candidates/9?kind=nodes&search=1").json()
     assert all(str(one["id"]).startswith("1") for one in begun["candidates"])
 
 

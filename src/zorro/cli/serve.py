@@ -53,20 +53,20 @@ def serve(
     torch.set_num_threads(threads)
     kept = [open_run(path) for path in runs]
     loaded: dict[str, Subject] = {}
-    server.serve(
-        [_served(run, loaded) for run in kept],
-        host=host,
-        port=port,
-        threads=threads,
-        open_page=open_page,
-        announce=_announce,
-    )
+    # Before anything is loaded, which takes time: the port may be taken.
+    with server.listen(host, port) as listening:
+        server.serve(
+            [_served(run, loaded) for run in kept],
+            listening,
+            host=host,
+            threads=threads,
+            open_page=open_page,
+            announce=_announce,
+        )
 
 
 def _announce(address: str) -> None:
-    terminal.messages.print(
-        f"Serving at {address} (Ctrl-C ends it)", markup=False, highlight=False
-    )
+    terminal.messages.print(f"Serving at {address} (Ctrl-C ends it)", markup=False, highlight=False)
 
 
 def _served(run: Run, loaded: dict[str, Subject]) -> Served:

@@ -119,7 +119,7 @@ def detail(
         "attempts": None if e.certificate is None else e.certificate.attempts,
         "tau": e.parameters.tau,
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
-        "probabilities": likeliest(e.probabilities, against=e.versus and e.versus.other),
+        "probabilities": likeliest(e.probabilities, against=e.versus.other if e.versus else None),
         "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
         "scene": None if scene is None else drawing(scene, surroundings),
         "candidates": e.graph.candidates,

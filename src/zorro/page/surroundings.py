@@ -67,9 +67,7 @@ class Surroundings:
 
     def scene(self, explanation: Explanation) -> Scene | None:
         """Return how an explanation's neighbourhood is laid out."""
-        return self.scene_around(
-            explanation.node, explanation.nodes, hops=explanation.graph.hops
-        )
+        return self.scene_around(explanation.node, explanation.nodes, hops=explanation.graph.hops)
 
     def scene_around(
         self,

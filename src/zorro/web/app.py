@@ -28,7 +28,7 @@ from zorro.web import limits
 from zorro.web.candidates import candidate_features, candidate_nodes
 from zorro.web.comparing import ZORRO, compare, method_names
 from zorro.web.guard import Access, Guard
-from zorro.web.jobs import Job, Jobs, TooBusy
+from zorro.web.jobs import BusyError, Job, Jobs
 from zorro.web.measuring import Measuring
 from zorro.web.schema import (
     Candidates,
@@ -379,7 +379,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(ZorroError)
     async def failed(request: Request, error: ZorroError) -> Response:
-        if isinstance(error, TooBusy):
+        if isinstance(error, BusyError):
             return _problem(429, str(error), headers={"retry-after": "1"})
         if isinstance(error, InputError):
             return _problem(422, str(error))

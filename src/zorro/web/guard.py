@@ -103,6 +103,7 @@ class Guard:
         self._access = access
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -110,7 +111,9 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})  # there are none
             return
         guarded = _with_headers(scope, send)
-        headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]
+        }
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await _answer(guarded, *refusal)
@@ -186,7 +189,7 @@ async def _body(receive: Receive, headers: dict[str, str]) -> bytes | None:
     body = b""
     while True:
         message = await receive()
-        body += message.get("body", b"")
+        body += bytes(message.get("body", b""))
         if len(body) > limits.BODY:
             return None
         if message["type"] == "http.disconnect" or not message.get("more_body", False):

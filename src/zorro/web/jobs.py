@@ -24,7 +24,7 @@ _LEAST_APART = 0.04  # seconds between two reports; more are not seen
 _GRACE = 5.0  # seconds a search may take to round off what it has found in time
 
 
-class TooBusy(ZorroError):
+class BusyError(ZorroError):
     """As much work is waiting as may wait."""
 
 
@@ -69,17 +69,14 @@ class Job:
             "nodes": progress.nodes,
             "features": progress.features,
             "fidelity": round(progress.fidelity, 4),
-            "seconds": round(now - (self._started or now), 3),
+            "seconds": round(self._seconds, 3),
         }
         self.events.append(("progress", said))
 
     def check(self) -> None:
         """Raise `Stopped` if it was cancelled or takes too long."""
-        if self._cancelled.is_set():
+        if self._cancelled.is_set() or self._seconds > self._max_seconds + _GRACE:
             raise Stopped
-        if self._started is not None:
-            if time.perf_counter() - self._started > self._max_seconds + _GRACE:
-                raise Stopped
 
     def run(self, work: Callable[[Job], dict[str, Any]]) -> None:
         """Do the work and take down how it ended."""
@@ -102,6 +99,10 @@ class Job:
         with self._lock:
             self._end(*last)
 
+    @property
+    def _seconds(self) -> float:
+        return 0.0 if self._started is None else time.perf_counter() - self._started
+
     def _end(self, name: str, said: dict[str, Any]) -> None:
         if not self._ended:
             self.events.append((name, said))
@@ -123,12 +124,12 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
 
     def start(self, work: Callable[[Job], dict[str, Any]], *, max_seconds: float) -> Job:
-        """Begin a job, or let it wait; raise `TooBusy` if too many wait."""
+        """Begin a job, or let it wait; raise `BusyError` if too many wait."""
         job = Job(max_seconds=max_seconds)
         with self._lock:
             open_ones = [other for other in self._jobs.values() if not other.ended]
             if len(open_ones) >= limits.JOBS + limits.WAITING_JOBS:
-                raise TooBusy(f"{len(open_ones)} explanations are under way: wait or cancel some")
+                raise BusyError(f"{len(open_ones)} explanations are under way: wait or cancel some")
             self._jobs[job.id] = job
             self._forget()
             self._pool.submit(job.run, work)

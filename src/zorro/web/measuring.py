@@ -14,7 +14,7 @@ import torch
 
 from zorro.meter import Meter
 from zorro.web import limits
-from zorro.web.jobs import TooBusy
+from zorro.web.jobs import BusyError
 from zorro.web.served import Served
 from zorro.web.stopping import Stoppable, Stopped
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _Key = tuple[int, int, int | None, int]
 
 
-class TooSlow(TooBusy):
+class SlowError(BusyError):
     """A measurement took longer than one may."""
 
 
@@ -43,10 +43,10 @@ class Measuring:
         self._closed = False
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Run something in the thread that measures; raise `TooBusy` if too much waits."""
+        """Run something in the thread that measures; raise `BusyError` if too much waits."""
         with self._lock:
             if self._waiting >= limits.WAITING_MEASUREMENTS:
-                raise TooBusy(f"{self._waiting} measurements wait: ask again in a moment")
+                raise BusyError(f"{self._waiting} measurements wait: ask again in a moment")
             self._waiting += 1
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._done, work)
 
@@ -90,7 +90,7 @@ class Measuring:
             with torch.enable_grad(), Stoppable(check):
                 return work()
         except Stopped:
-            raise TooSlow(
+            raise SlowError(
                 f"it took longer than {limits.MEASURING_SECONDS:g} seconds: ask for fewer samples"
             ) from None
         finally:

@@ -7,6 +7,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import FrameType
 
 import uvicorn
@@ -22,9 +23,9 @@ _GRACE = 2  # seconds for answers under way when the server ends
 
 def serve(
     runs: Sequence[Served],
+    listening: socket.socket,
     *,
-    host: str = "127.0.0.1",
-    port: int = 8765,
+    host: str,
     threads: int = 1,
     open_page: bool = False,
     announce: Callable[[str], None] = print,
@@ -33,38 +34,39 @@ def serve(
 
     Args:
         runs: with their graphs and models, as far as they are at hand.
-        host: to listen on; other machines need the token that is part of the address.
-        port: 0 takes a free one.
+        listening: what `listen` returned.
+        host: that it listens on; other machines need the token that is part of the address.
         threads: of torch, per computation.
         open_page: whether to open the address in a browser.
         announce: told the address.
     """
-    listening = listen(host, port)
-    with listening:
-        access = access_to(host, listening.getsockname()[1])
-        app = create_app(runs, access=access, threads=threads)
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            ws="none",
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE,
-            limit_concurrency=limits.CONNECTIONS,
-        )
-        server = _Server(config, app.state.jobs.cancel_all)
-        address = _address(host, access.port, access.token)
-        announce(address)
-        if open_page:
-            threading.Thread(target=_open, args=(server, address), daemon=True).start()
-        try:
-            server.run(sockets=[listening])
-        except KeyboardInterrupt:
-            pass  # how one ends it
+    access = access_to(host, listening.getsockname()[1])
+    app = create_app(runs, access=access, threads=threads)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        limit_concurrency=limits.CONNECTIONS,
+    )
+    server = _Server(config, app.state.jobs.cancel_all)
+    address = _address(host, access.port, access.token)
+    announce(address)
+    if open_page:
+        threading.Thread(target=_open, args=(server, address), daemon=True).start()
+    with suppress(KeyboardInterrupt):  # how one ends it
+        server.run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raise `InputError` if it cannot."""
+    """Return a socket that listens; raise `InputError` if it cannot.
+
+    Args:
+        host: the address.
+        port: 0 takes a free one.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM
