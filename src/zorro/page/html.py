@@ -17,6 +17,7 @@ REPORT_SCRIPTS = (
     "wording.js",
     "fitted.js",
     "marks.js",
+    "scene_keys.js",
     "scene.js",
     "heatmap.js",
     "curve.js",

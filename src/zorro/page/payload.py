@@ -38,7 +38,7 @@ def of_run(
         "summary": summary(run, explanations, surroundings),
         "rows": [row(e, surroundings) for e in explanations],
         "details": details,
-        "failures": [{"node": f.node, "error": f.error} for f in run.failures()],
+        "failures": failures(run),
         "labels": labels(surroundings.names, details.values()),
     }
 
@@ -92,6 +92,11 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
         "status": e.status,
         "certified": e.certified,
     }
+
+
+def failures(run: Run) -> list[Plain]:
+    """Return the nodes that could not be explained, and why."""
+    return [{"node": failure.node, "error": failure.error} for failure in run.failures()]
 
 
 def detail(

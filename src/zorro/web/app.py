@@ -155,7 +155,8 @@ def _add_runs(app: FastAPI, runs: Sequence[Served], jobs: Jobs) -> None:
 
     @app.get("/api/runs/{run}/rows", response_model=Rows, responses=_problems(404))
     def rows(run: RunNumber) -> Response:
-        return JSONResponse({"rows": _served(runs, run).rows()})
+        served = _served(runs, run)
+        return JSONResponse({"rows": served.rows(), "failures": served.failures()})
 
     @app.get(
         "/api/runs/{run}/nodes/{node}",

@@ -86,9 +86,10 @@ class Runs(BaseModel):
 
 
 class Rows(BaseModel):
-    """The table of a run."""
+    """The table of a run, and what it could not explain."""
 
     rows: list[Plain]
+    failures: list[Plain]
 
 
 class Started(BaseModel):

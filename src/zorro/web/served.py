@@ -100,6 +100,10 @@ class Served:
         """Return a row per explanation."""
         return self._current()[2]
 
+    def failures(self) -> list[payload.Plain]:
+        """Return the nodes that could not be explained, and why."""
+        return payload.failures(self.run)
+
     def labels(self) -> payload.Plain:
         """Return what things are called: all, as far as they are few, and otherwise the first."""
         names = self.surroundings.names

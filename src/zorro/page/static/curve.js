@@ -2,8 +2,10 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// steps: [[kind, id, fidelity, added]]; fidelity: {value, lower, upper, samples, confidence}
-zorro.curve = function (container, {steps, fidelity, tau, wording, describe}) {
+// steps: [[kind, id, fidelity, added]]; fidelity: {value, lower, upper, samples, confidence}, or
+// null while the search goes on. Returns {update}, which takes the steps that there are by now.
+zorro.curve = function (container, {steps: known, fidelity, tau, wording, describe}) {
+  let steps = known;
   const margin = {top: 14, right: 76, bottom: 40, left: 38};
   const height = 260;
   const svg = d3
@@ -13,7 +15,7 @@ zorro.curve = function (container, {steps, fidelity, tau, wording, describe}) {
     .attr("role", "img")
     .attr("aria-label", describe);
 
-  zorro.fitted(container, (width) => {
+  const redraw = zorro.fitted(container, (width) => {
     const x = d3.scaleLinear(
       [0, Math.max(1, steps.length - 1)],
       [margin.left + 8, width - margin.right - 8],
@@ -92,6 +94,16 @@ zorro.curve = function (container, {steps, fidelity, tau, wording, describe}) {
       );
     marks.append("title").text((step, at) => `${at}: ${move(step)} → ${zorro.share(step[2])}`);
 
+    if (fidelity) measured(y, end);
+  });
+  return {
+    update(more) {
+      steps = more;
+      redraw();
+    },
+  };
+
+  function measured(y, end) {
     const fresh = svg.append("g").attr("class", "fresh");
     fresh
       .append("line")
@@ -121,10 +133,11 @@ zorro.curve = function (container, {steps, fidelity, tau, wording, describe}) {
       .attr("y", height - margin.bottom + 16)
       .attr("text-anchor", "middle")
       .text("fresh");
-  });
+  }
 
   function move([kind, id, , added]) {
     if (kind === "") return "start";
+    if (id === null) return added ? `with one more ${wording[kind]}` : `one ${wording[kind]} less`;
     const what = kind === "node" ? wording.nodeName(id) : wording.featureName(id);
     return added ? `with ${what}` : `without ${what}`;
   }

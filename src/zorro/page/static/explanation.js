@@ -2,8 +2,13 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// links: {back, previous, next} with hrefs or null; isExplained: whether a node has a page here.
-zorro.explanation = function (container, {row, detail, summary, wording, links, isExplained}) {
+// links: {back, previous, next} with hrefs or null, and node(id); isExplained: whether a node has a
+// page here. parts {tools, drawing, values}, if given, are called with a selection to fill: tools
+// below the sentence, the others instead of what is drawn here.
+zorro.explanation = function (
+  container,
+  {row, detail, summary, wording, links, isExplained, parts = {}},
+) {
   const root = d3.select(container);
   root.selectAll("*").remove();
   navigation();
@@ -21,14 +26,15 @@ zorro.explanation = function (container, {row, detail, summary, wording, links, 
     .text(
       "In a random world, all other values that the model can see are replaced by random ones.",
     );
+  parts.tools?.(root);
 
   const grid = root.append("div").attr("class", "panels");
-  if (detail.scene) drawing(panel(grid, "Neighbourhood"));
+  if (detail.scene) (parts.drawing ?? drawing)(panel(grid, "Neighbourhood"));
   else withoutDrawing(grid);
   const side = grid.append("div").attr("class", detail.scene ? "side" : "side full");
-  curve(panel(side, "Fidelity, step by step"));
+  if (detail.steps.length) curve(panel(side, "Fidelity, step by step"));
   probabilities(panel(side, "The model's probabilities"));
-  values(panel(grid, "What it rests on", "full"));
+  (parts.values ?? values)(panel(grid, "What it rests on", "full"));
   if (detail.alternatives.length) alternatives(panel(grid, "Other sets that are enough", "full"));
   facts(panel(grid, "Details", "full"));
   return title.select("h2").node();
@@ -134,7 +140,7 @@ zorro.explanation = function (container, {row, detail, summary, wording, links, 
     nodes.forEach((id, at) => {
       if (at) parent.append("span").text(", ");
       if (isExplained(id) && id !== row.node)
-        parent.append("a").attr("href", `#node=${id}`).text(wording.nodeLabel(id));
+        parent.append("a").attr("href", links.node(id)).text(wording.nodeLabel(id));
       else parent.append("span").text(wording.nodeLabel(id));
     });
   }

@@ -2,6 +2,7 @@
 "use strict";
 window.zorro = window.zorro || {};
 
+// Returns a function that draws again at the width there is.
 zorro.fitted = function (container, draw) {
   let drawn = 0;
   const fit = () => {
@@ -13,4 +14,8 @@ zorro.fitted = function (container, draw) {
   };
   fit();
   new ResizeObserver(fit).observe(container);
+  return () => {
+    drawn = 0;
+    fit();
+  };
 };

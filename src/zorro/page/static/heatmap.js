@@ -2,7 +2,12 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-zorro.heatmap = function (container, {nodes, features, values, wording, caption}) {
+// choice {hasNode, hasFeature, onNode, onFeature}, if given, makes the headings buttons that take a
+// row or a column in or out. Returns {update}, to be called when what is in has changed.
+zorro.heatmap = function (
+  container,
+  {nodes, features, values, wording, caption, choice = null},
+) {
   const largest = d3.max(values.flat(), Math.abs) || 1;
   const isBinary = values.flat().every((value) => value === 0 || value === 1);
   const shownFeatures = features.slice(0, values[0]?.length ?? 0);
@@ -23,20 +28,17 @@ zorro.heatmap = function (container, {nodes, features, values, wording, caption}
 
   const head = table.append("thead").append("tr");
   head.append("td");
-  head
-    .selectAll("th")
-    .data(shownFeatures)
-    .join("th")
-    .attr("scope", "col")
-    .append("span")
-    .text(wording.featureLabel);
+  const columns = head.selectAll("th").data(shownFeatures).join("th").attr("scope", "col");
+  heading(columns, choice?.onFeature).text(wording.featureLabel);
 
   const lines = table.append("tbody").selectAll("tr").data(values).join("tr");
-  lines
+  const starts = lines
     .append("th")
     .attr("scope", "row")
-    .text((_, at) => wording.nodeLabel(nodes[at]));
-  lines
+    .datum((_, at) => nodes[at]);
+  if (choice) heading(starts, choice.onNode).text(wording.nodeLabel);
+  else starts.text(wording.nodeLabel);
+  const cells = lines
     .selectAll("td")
     .data((line) => line)
     .join("td")
@@ -55,5 +57,23 @@ zorro.heatmap = function (container, {nodes, features, values, wording, caption}
       .append("p")
       .attr("class", "muted small")
       .text(`${missing.join(" and ")} more are not shown.`);
+  }
+  const update = () => {
+    if (!choice) return;
+    columns.select("button").attr("aria-pressed", (id) => String(choice.hasFeature(id)));
+    starts.select("button").attr("aria-pressed", (id) => String(choice.hasNode(id)));
+    lines.classed("out", (_, at) => !choice.hasNode(nodes[at]));
+    cells.classed("out", (_, at) => !choice.hasFeature(shownFeatures[at]));
+  };
+  update();
+  return {update};
+
+  function heading(cell, onClick) {
+    if (!choice) return cell.append("span");
+    return cell
+      .append("button")
+      .attr("type", "button")
+      .attr("class", "pick")
+      .on("click", (_, id) => onClick(id));
   }
 };

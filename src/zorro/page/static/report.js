@@ -53,7 +53,7 @@
       detail: details[row.node],
       summary,
       wording,
-      links: {back: "#", ...beside(row.node)},
+      links: {back: "#", node: (id) => `#node=${id}`, ...beside(row.node)},
       isExplained: (node) => byNode.has(node),
     });
     window.scrollTo(0, 0);

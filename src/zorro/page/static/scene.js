@@ -3,7 +3,14 @@
 window.zorro = window.zorro || {};
 
 // scene: {nodes: [[id, x, y, hop, selected, class]], edges: [i, j, i, j, …], hidden}
-zorro.scene = function (container, scene, {wording, describe}) {
+// onToggle(id), if given, makes each node a button; frame {reach, hops, dot} is that of a larger
+// drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
+// Returns {svg, select}: select(ids) changes which nodes are kept.
+zorro.scene = function (
+  container,
+  scene,
+  {wording, describe, onToggle = null, frame = null, onFit = null},
+) {
   const nodes = scene.nodes.map(([id, x, y, hop, selected, cls], place) => ({
     id,
     x,
@@ -17,31 +24,35 @@ zorro.scene = function (container, scene, {wording, describe}) {
     .range(0, scene.edges.length, 2)
     .map((at) => [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]]);
   const shapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolDiamond];
+  const reach = frame?.reach ?? (d3.max(nodes, (node) => Math.hypot(node.x, node.y)) || 1);
+  const dot = frame?.dot ?? 4; // the radius of nodes that are not kept
+  const hops = frame?.hops ?? (d3.max(nodes, (node) => node.hop) || 0);
   const svg = d3
     .select(container)
     .append("svg")
     .attr("class", "scene")
-    .attr("role", "img")
+    .attr("role", onToggle ? "group" : "img")
     .attr("aria-label", describe);
+  let at = null; // the size and the places of the last drawing
 
   zorro.fitted(container, (width) => {
     const height = Math.round(Math.min(width * (width < 480 ? 1 : 0.86), 480));
-    const reach = d3.max(nodes, (node) => Math.hypot(node.x, node.y)) || 1;
     const scale = (Math.min(width, height) / 2 - 30) / reach;
-    const stretch = Math.min(1.35, (width / 2 - 44) / (height / 2 - 30));
-    const x = (node) => width / 2 + node.x * scale * Math.max(stretch, 0.8);
+    const stretch = Math.max(0.8, Math.min(1.35, (width / 2 - 44) / (height / 2 - 30)));
+    const x = (node) => width / 2 + node.x * scale * stretch;
     const y = (node) => height / 2 - node.y * scale;
+    at = {width, height, x, y};
     svg.attr("width", width).attr("height", height).selectAll("*").remove();
 
     svg
       .append("g")
       .attr("class", "rings")
       .selectAll("ellipse")
-      .data(d3.range(1, (d3.max(nodes, (node) => node.hop) || 0) + 1))
+      .data(d3.range(1, hops + 1))
       .join("ellipse")
       .attr("cx", width / 2)
       .attr("cy", height / 2)
-      .attr("rx", (hop) => hop * scale * Math.max(stretch, 0.8))
+      .attr("rx", (hop) => hop * scale * stretch)
       .attr("ry", (hop) => hop * scale);
 
     svg
@@ -50,7 +61,6 @@ zorro.scene = function (container, scene, {wording, describe}) {
       .selectAll("line")
       .data(edges)
       .join("line")
-      .attr("class", ([one, other]) => (stressed(one) && stressed(other) ? "stressed" : null))
       .attr("x1", ([one]) => x(one))
       .attr("y1", ([one]) => y(one))
       .attr("x2", ([, other]) => x(other))
@@ -62,11 +72,9 @@ zorro.scene = function (container, scene, {wording, describe}) {
       .selectAll("g")
       .data(nodes.slice().reverse())
       .join("g")
-      .attr(
-        "class",
-        (node) => `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}`,
-      )
+      .attr("data-node", (node) => node.id)
       .attr("transform", (node) => `translate(${x(node).toFixed(1)},${y(node).toFixed(1)})`);
+    if (onToggle) marks.append("circle").attr("class", "target").attr("r", 12);
     marks
       .filter((node) => node.query)
       .append("circle")
@@ -75,32 +83,63 @@ zorro.scene = function (container, scene, {wording, describe}) {
     marks
       .append("path")
       .attr("class", "dot")
+      .style("fill", (node) => wording.colour(node.class));
+    marks.append("title");
+    svg.append("g").attr("class", "labels");
+    if (onToggle) zorro.sceneKeys(svg, {nodes, x, y, onToggle});
+    paint();
+    onFit?.(at);
+  });
+
+  return {
+    svg: svg.node(),
+    select(ids) {
+      const kept = new Set(ids);
+      for (const node of nodes) node.selected = kept.has(node.id);
+      paint();
+    },
+  };
+
+  // What changes when nodes are taken in or out.
+  function paint() {
+    svg
+      .selectAll(".edges line")
+      .attr("class", ([one, other]) => (stressed(one) && stressed(other) ? "stressed" : null));
+    const marks = svg
+      .selectAll(".nodes > g")
+      .attr(
+        "class",
+        (node) => `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}`,
+      );
+    marks
+      .select(".dot")
       .attr("d", (node) =>
         d3.symbol(shapes[wording.shape(node.class)], Math.PI * radius(node) ** 2)(),
-      )
-      .style("fill", (node) => wording.colour(node.class));
-    marks.append("title").text((node) => tip(node, wording));
-
+      );
+    marks.select("title").text((node) => tip(node, wording));
+    if (onToggle) {
+      marks.attr("aria-pressed", (node) => String(node.selected));
+      marks.attr("aria-label", (node) => wording.capital(wording.nodeName(node.id)));
+    }
     const labelled = nodes.filter(stressed);
-    const places = placed(labelled, x, y, (node) => wording.nodeLabel(node.id), width, height);
+    const label = (node) => wording.nodeLabel(node.id);
     svg
-      .append("g")
-      .attr("class", "labels")
+      .select(".labels")
       .selectAll("text")
-      .data(places)
+      .data(placed(labelled, at.x, at.y, label, at.width, at.height))
       .join("text")
       .attr("x", (place) => place.x)
       .attr("y", (place) => place.y)
       .attr("text-anchor", (place) => place.anchor)
       .text((place) => place.text);
-  });
+  }
 
   function stressed(node) {
     return node.selected || node.query;
   }
 
   function radius(node) {
-    return node.query ? 9 : node.selected ? 8 : 4;
+    return node.query ? 9 : node.selected ? 8 : dot;
   }
 
   function tip(node, words) {

@@ -2,8 +2,12 @@
 "use strict";
 window.zorro = window.zorro || {};
 
+// address(node): of the explanation of a node, within the page.
 // Returns {order}, which gives the nodes as they are sorted and filtered now.
-zorro.table = function (container, {rows, wording, hasTruth}) {
+zorro.table = function (
+  container,
+  {rows, wording, hasTruth, address = (node) => `#node=${node}`},
+) {
   const pageSize = 100;
   const columns = columnsOf(wording, hasTruth);
   const state = {sort: null, descending: false, shown: pageSize};
@@ -88,7 +92,7 @@ zorro.table = function (container, {rows, wording, hasTruth}) {
   // The whole row is a target for the pointer; the keyboard has the link in it.
   function open(event, row) {
     const isOther = event.target.closest("a") || String(window.getSelection());
-    if (!isOther) window.location.hash = `node=${row.node}`;
+    if (!isOther) window.location.hash = address(row.node);
   }
 
   function columnsOf(words, withTruth) {
@@ -105,7 +109,7 @@ zorro.table = function (container, {rows, wording, hasTruth}) {
         kind: words.hasNodeNames ? "named" : "number",
         by: (row) => (words.hasNodeNames ? words.nodeLabel(row.node) : row.node),
         fill: (cell, row) =>
-          cell.append("a").attr("href", `#node=${row.node}`).text(words.nodeLabel(row.node)),
+          cell.append("a").attr("href", address(row.node)).text(words.nodeLabel(row.node)),
       },
       {
         name: "Predicted",

@@ -1,0 +1,128 @@
+// The neighbourhood to work on: what matters as buttons, what is around it as pixels.
+"use strict";
+window.zorro = window.zorro || {};
+
+// set: from zorro.editedSet; load(most): a promise of a larger scene, or null where there is none.
+// onToggle(id), or null if nothing can be changed. Returns {update, add, picture}.
+zorro.board = function (section, {scene: first, set, wording, describe, onToggle, load}) {
+  const mostButtons = 60; // nodes that are drawn one by one beside those that were ever kept
+  const mostNodes = 2000;
+  let scene = first;
+  let larger = null;
+  let above = null;
+  let below = null;
+  let shownAbove = new Set();
+  const field = section.append("div").attr("class", "board").node();
+  const tip = section.append("div").attr("class", "tip").property("hidden", true);
+  const legend = section.append("div").attr("class", "legend-place").node();
+  const line = section.append("div").attr("class", "actions");
+  const more = line
+    .append("button")
+    .attr("type", "button")
+    .attr("class", "plain")
+    .text("Show more around it")
+    .property("hidden", !load || first.hidden === 0)
+    .on("click", enlarge);
+  const said = line.append("p").attr("class", "muted small").attr("role", "status");
+  draw();
+  d3.select(field)
+    .on("click", (event) => {
+      const id = onToggle && !event.target.closest(".node") ? under(event) : null;
+      if (id !== null) onToggle(id);
+    })
+    .on("pointermove", (event) => point(event.target.closest(".node") ? null : under(event), event))
+    .on("pointerleave", () => point(null));
+  return {update, add, picture: () => ({svg: above.svg, canvas: below?.canvas ?? null})};
+
+  function draw() {
+    const focused = document.activeElement?.closest?.(".board .node")?.getAttribute("data-node");
+    field.replaceChildren();
+    const touched = new Set(set.seenNodes());
+    const isButton = ([id], at) => touched.has(id) || at <= mostButtons;
+    const part = zorro.layout.part(scene, isButton);
+    shownAbove = new Set(part.nodes.map((node) => node[0]));
+    const options = {scene, wording, isAbove: (id) => shownAbove.has(id)};
+    below = part.nodes.length < scene.nodes.length ? zorro.context(field, options) : null;
+    above = zorro.scene(field, zorro.layout.keeping(part, set.nodes()), {
+      wording,
+      describe,
+      onToggle,
+      frame: zorro.layout.frame(scene),
+      onFit: (fit) => {
+        below?.draw(fit);
+        mark();
+      },
+    });
+    legend.replaceChildren();
+    zorro.sceneLegend(legend, larger === scene ? {...scene, hidden: 0} : scene, {wording});
+    if (focused) field.querySelector(`[data-node="${Number(focused)}"]`)?.focus();
+  }
+
+  function update() {
+    if (set.nodes().every((id) => shownAbove.has(id))) {
+      above.select(set.nodes());
+      mark();
+      return;
+    }
+    for (const id of set.nodes()) if (!zorro.layout.has(scene, id)) place(id, {});
+    draw();
+  }
+
+  // What was in and is not any more can be seen, so that it is found again.
+  function mark() {
+    const seen = new Set(set.seenNodes());
+    d3.select(field)
+      .selectAll(".node")
+      .classed("was", (node) => seen.has(node.id) && !set.hasNode(node.id));
+  }
+
+  // A node that is not in the drawing yet gets a place, with its edges if they are known.
+  async function add(id, {cls}) {
+    if (zorro.layout.has(scene, id)) return;
+    if (load && !larger) larger = await load(mostNodes).catch(() => null);
+    place(id, {cls});
+  }
+
+  function place(id, {cls}) {
+    scene = zorro.layout.withNode(scene, id, {cls, larger});
+  }
+
+  async function enlarge() {
+    more.property("disabled", true);
+    said.text("Loading…");
+    try {
+      larger = larger ?? (await load(mostNodes));
+    } catch (error) {
+      said.text(error.message);
+      more.property("disabled", false);
+      return;
+    }
+    scene = larger;
+    for (const id of set.seenNodes()) place(id, {});
+    const all = larger.nodes.length + larger.hidden;
+    more.property("hidden", true);
+    said.text(
+      larger.hidden > 0
+        ? `Showing ${zorro.number(larger.nodes.length)} of ${wording.countedNodes(all)}.`
+        : `Showing all ${wording.countedNodes(all)}.`,
+    );
+    draw();
+  }
+
+  function under(event) {
+    if (!below) return null;
+    const box = field.getBoundingClientRect();
+    return below.at(event.clientX - box.left, event.clientY - box.top);
+  }
+
+  function point(id, event) {
+    d3.select(field).classed("pointing", id !== null && onToggle !== null);
+    tip.property("hidden", id === null);
+    if (id === null) return;
+    const box = section.node().getBoundingClientRect();
+    tip
+      .text(wording.capital(wording.nodeName(id)))
+      .style("left", `${event.clientX - box.left}px`)
+      .style("top", `${event.clientY - box.top}px`);
+  }
+};

@@ -1,0 +1,296 @@
+// The explorer: loads what the address names, and shows it.
+"use strict";
+
+(async function () {
+  const part = (id) => document.getElementById(id);
+  const article = part("explanation");
+  let all = null; // what /api/runs says
+  let library = null;
+  let here = null; // the run that the overview shows, and its table
+  let table = null;
+  let left = 0; // how far the overview was scrolled
+  let turn = 0; // grows with each view, so that late answers are not shown
+  let stop = () => {}; // ends what the view that is left has under way
+
+  try {
+    all = await zorro.api.runs();
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  library = zorro.library(all);
+  if (!all.live) {
+    part("reading-only").hidden = false;
+    part("reading-only").textContent = [
+      "For reading only: the server has no model and graph at hand,",
+      "so that nothing can be explained or measured anew.",
+    ].join(" ");
+  }
+  window.addEventListener("hashchange", show);
+  window.addEventListener("pagehide", () => stop());
+  await show();
+
+  async function show() {
+    const view = zorro.address.read();
+    const mine = ++turn;
+    stop();
+    stop = () => {};
+    const run = library.find(view.run) ?? library.runs[0];
+    view.run = run.id;
+    try {
+      await library.load(run);
+      if (mine !== turn) return;
+      header(run, view);
+      if (view.node === null) overview();
+      else await open(run, view, mine);
+    } catch (error) {
+      if (mine === turn) fail(error);
+    }
+  }
+
+  function header(run, view) {
+    const {summary, wording, labels} = run;
+    document.title = `${summary.subject} – zorro`;
+    if (here === run) return;
+    here = run;
+    left = 0;
+    part("subject").textContent = summary.subject;
+    part("made").textContent =
+      `Made ${summary.made.slice(0, 10)} with zorro ${summary.versions.zorro}`;
+    const address = (node) => zorro.address.write({run: run.id, node});
+    part("overview").hidden = false; // so that its drawings have a width
+    table = zorro.overview({...run, address});
+    part("overview").hidden = view.node !== null;
+    zorro.finder(part("controls"), {
+      runs: library.runs,
+      run: run.id,
+      nodes: run.nodes,
+      labels,
+      wording,
+      onRun: (id) => zorro.address.go({run: id, node: zorro.address.read().node}),
+      onNode: (node) => zorro.address.go({run: run.id, node}),
+    });
+  }
+
+  function overview() {
+    part("overview").hidden = false;
+    article.hidden = true;
+    part("main").classList.remove("waiting");
+    window.scrollTo(0, left);
+  }
+
+  async function open(run, view, mine) {
+    if (!part("overview").hidden) left = window.scrollY;
+    const known = await library.fetched(run, view);
+    if (mine !== turn) return;
+    if (known) await present(run, view, known, mine);
+    else if (view.method === null && view.whyNot === null) offer(run, view);
+    else explain(run, view, mine);
+  }
+
+  // An empty page of one node.
+  function blank(run, view) {
+    part("overview").hidden = true;
+    article.hidden = false;
+    article.replaceChildren();
+    part("main").classList.remove("waiting");
+    document.title = `${nameOf(run, view)} – ${run.summary.subject} – zorro`;
+    window.scrollTo(0, 0);
+    return d3.select(article);
+  }
+
+  function titled(run, view) {
+    const root = blank(run, view);
+    const bar = root.append("nav").attr("class", "bar").attr("aria-label", "Explanations");
+    bar
+      .append("a")
+      .attr("href", zorro.address.write({run: run.id}))
+      .text("← All explanations");
+    const title = root.append("div").attr("class", "heading").append("h2").attr("tabindex", -1);
+    title.text(nameOf(run, view)).node().focus({preventScroll: true});
+    return root;
+  }
+
+  function nameOf({wording}, {node}) {
+    return wording.capital(wording.nodeName(node));
+  }
+
+  function offer(run, view) {
+    const panel = titled(run, view).append("section").attr("class", "panel offer");
+    if (view.node >= run.nodes) {
+      panel.append("p").text(`There is no such ${run.wording.node} in the graph.`);
+      return;
+    }
+    const failure = run.failures.find(({node}) => node === view.node);
+    panel
+      .append("p")
+      .text(failure ? `This run could not explain it: ${failure.error}` : "It is not in this run.");
+    if (!run.live) return;
+    panel
+      .append("button")
+      .attr("type", "button")
+      .attr("class", "main")
+      .text("Explain it now")
+      .on("click", () => zorro.address.go({run: run.id, node: view.node, method: "zorro"}));
+  }
+
+  function explain(run, view, mine) {
+    const root = titled(run, view);
+    if (!run.live) {
+      note(root.node(), "It was not explained in this way, and cannot be now.");
+      return;
+    }
+    const before = {run: view.run, node: view.node};
+    search(root.node(), run, view, {
+      onDone: (answer) => mine === turn && present(run, view, answer, mine),
+      onCancelled: () => backTo(before),
+      onFailed: (error) => backTo(before, error.message),
+    });
+  }
+
+  // Explains, with its progress in a panel; the answer is kept.
+  function search(container, run, view, {onDone, onCancelled, onFailed}) {
+    const {wording, summary} = run;
+    const method = view.method ?? "zorro";
+    const wanted = {run: run.number, node: view.node, method};
+    if (view.whyNot !== null) wanted.why_not = view.whyNot;
+    const progress = zorro.progress(container, {
+      wanted,
+      hasSteps: method === "zorro",
+      title:
+        view.whyNot === null
+          ? `Explaining ${wording.nodeName(view.node)} (${method})`
+          : `Why not ${wording.className(view.whyNot)}?`,
+      tau: summary.tau,
+      wording,
+      onDone: ({detail}) => {
+        library.keep(run, view, detail);
+        onDone(library.known(view));
+      },
+      onCancelled,
+      onFailed,
+    });
+    stop = progress.stop;
+  }
+
+  // Shows a view in place of one that came to nothing, and says why.
+  async function backTo(view, said = null) {
+    stop = () => {};
+    zorro.address.keep(view);
+    await show();
+    if (said === null) return;
+    d3.select(article)
+      .insert("p", "nav + *")
+      .attr("class", "note failed")
+      .attr("role", "alert")
+      .text(said);
+  }
+
+  async function present(run, view, answer, mine) {
+    if (view.compare !== null) return compare(run, view, answer, mine);
+    blank(run, view);
+    const bench = zorro.workbench(article, {
+      shown: {
+        ...answer,
+        summary: run.summary,
+        wording: run.wording,
+        links: links(run, view),
+        isExplained: (node) => run.live || run.byNode.has(node),
+      },
+      question: {run: run.number, node: view.node, whyNot: view.whyNot},
+      start: view.nodes && view.features ? {nodes: view.nodes, features: view.features} : null,
+      live: run.live,
+      limit: all.limits.samples,
+      learn: (names) => library.learn(run, names),
+      tools: (parent, saves) => questions(parent, run, view, answer, saves),
+      onSet: (set) => zorro.address.keep({...view, nodes: null, features: null, ...set}),
+    });
+    stop = bench.stop;
+    bench.heading.focus({preventScroll: true});
+  }
+
+  function questions(parent, run, view, {row, detail}, saves) {
+    const classes = new Set([
+      ...Object.keys(run.labels.classes).map(Number),
+      ...run.rows.map((one) => one.class),
+      ...detail.probabilities.map(([number]) => number),
+    ]);
+    classes.delete(row.class);
+    zorro.questions(parent, {
+      view,
+      classes: d3.sort(classes),
+      methods: all.methods.filter((method) => method !== (view.method ?? "zorro")),
+      runs: library.comparable(run),
+      live: run.live,
+      wording: run.wording,
+      onView: (change) => zorro.address.go({...view, nodes: null, features: null, ...change}),
+      saves,
+    });
+  }
+
+  function links(run, view) {
+    const order = table?.order() ?? [];
+    const at = order.indexOf(view.node);
+    const address = (node) => zorro.address.write({run: run.id, node});
+    const link = (node) => (at < 0 || node === undefined ? null : address(node));
+    return {
+      back: zorro.address.write({run: run.id}),
+      previous: link(order[at - 1]),
+      next: link(order[at + 1]),
+      node: address,
+    };
+  }
+
+  async function compare(run, view, own, mine) {
+    const root = titled(run, view);
+    const said = root.append("p").attr("class", "sentence");
+    for (const [text, isStressed] of own.detail.sentence)
+      said.append(isStressed ? "strong" : "span").text(text);
+    questions(root, run, view, own, []);
+    const place = root.append("div").attr("class", "compared").node();
+    const [, kind, id] = /^(run|method):(.*)$/.exec(view.compare) ?? [];
+    const isRun = kind === "run";
+    const other = isRun ? library.comparable(run).find((one) => one.id === id) : run;
+    if (!kind || !other) return note(place, "There is nothing of this name to compare with.");
+    await library.load(other);
+    const asked = {...view, run: other.id, compare: null};
+    if (!isRun) Object.assign(asked, {method: id, whyNot: null});
+    const answer = await library.fetched(other, asked);
+    if (mine !== turn) return;
+    if (answer) return ready(answer);
+    if (!other.live)
+      return note(place, `${other.name} does not explain it, and cannot now: it is for reading.`);
+    search(place, other, asked, {
+      onDone: (found) => mine === turn && ready(found),
+      onCancelled: () => backTo({...view, compare: null}),
+      onFailed: (error) => {
+        place.replaceChildren();
+        note(place, error.message);
+      },
+    });
+
+    function ready(found) {
+      place.replaceChildren();
+      library.learn(run, found.detail.names);
+      zorro.comparison(place, {
+        wording: run.wording,
+        sides: [
+          {name: isRun ? run.name : (view.method ?? "zorro"), ...own},
+          {name: isRun ? other.name : id, ...found},
+        ],
+      });
+    }
+  }
+
+  function note(place, text) {
+    d3.select(place).append("p").attr("class", "note failed").attr("role", "alert").text(text);
+  }
+
+  function fail(error) {
+    part("main").classList.remove("waiting");
+    part("overview").hidden = true;
+    article.hidden = false;
+    article.replaceChildren();
+    note(article, error.message);
+  }
+})();

@@ -1,0 +1,68 @@
+// A box to open any node of the graph, and a choice of the run.
+"use strict";
+window.zorro = window.zorro || {};
+
+// runs: [{id, name}]; nodes: how many there are, null if that is not known.
+zorro.finder = function (container, {runs, run, nodes, labels, wording, onRun, onNode}) {
+  const root = d3.select(container);
+  root.selectAll("*").remove();
+  if (runs.length > 1) {
+    const label = root.append("label").attr("class", "inline");
+    label.append("span").text("Run");
+    label
+      .append("select")
+      .attr("name", "run")
+      .on("change", (event) => onRun(event.target.value))
+      .selectAll("option")
+      .data(runs)
+      .join("option")
+      .attr("value", (one) => one.id)
+      .property("selected", (one) => one.id === run)
+      .text((one) => one.name);
+  }
+  const form = root
+    .append("form")
+    .attr("class", "finder")
+    .attr("role", "search")
+    .on("submit", (event) => {
+      event.preventDefault();
+      find(input.property("value").trim());
+    });
+  const input = form
+    .append("input")
+    .attr("type", "search")
+    .attr("name", "node")
+    .attr("autocomplete", "off")
+    .attr("aria-label", `Open any ${wording.node}`)
+    .attr("aria-describedby", "finder-said")
+    .attr("placeholder", `Any ${wording.node}: id or name`)
+    .on("input", () => said.text(""));
+  form.append("button").attr("class", "plain").text("Open");
+  const said = form
+    .append("p")
+    .attr("id", "finder-said")
+    .attr("class", "small said")
+    .attr("role", "status");
+
+  function find(text) {
+    if (!text) return;
+    const isNumber = /^\d{1,15}$/.test(text);
+    if (isNumber && (nodes === null || Number(text) < nodes)) return open(Number(text));
+    const named = Object.entries(labels.nodes);
+    const wanted = text.toLowerCase();
+    const found =
+      named.find(([, name]) => name.toLowerCase() === wanted) ??
+      named.find(([, name]) => name.toLowerCase().includes(wanted));
+    if (found) return open(Number(found[0]));
+    said.text(
+      isNumber
+        ? `There is no ${wording.node} ${text}: they go from 0 to ${zorro.number(nodes - 1)}.`
+        : `No ${wording.node} with this name is known.`,
+    );
+  }
+
+  function open(node) {
+    input.property("value", "");
+    onNode(node);
+  }
+};

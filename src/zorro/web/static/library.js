@@ -1,0 +1,73 @@
+// What the server holds and has answered so far: runs with their tables, explanations by question.
+"use strict";
+window.zorro = window.zorro || {};
+
+// listed: what GET /api/runs gives. A view is what zorro.address reads.
+zorro.library = function (listed) {
+  const runs = listed.runs.map((run) => ({
+    ...run,
+    id: String(run.id), // as the address has it
+    number: run.id,
+    name: isUnique(run) ? run.name : `${run.name} (${run.path})`,
+    labels: {nodes: {}, features: {}, ...run.labels},
+  }));
+  for (const run of runs) run.wording = zorro.wording(run.labels);
+  const loaded = new Map();
+  const answers = new Map();
+  return {
+    runs,
+    find: (id) => runs.find((run) => run.id === id),
+    load,
+    known: (view) => answers.get(key(view)),
+    keep,
+    fetched,
+    learn,
+    comparable: (run) => runs.filter((other) => other !== run && sameGraph(run, other)),
+  };
+
+  // Fills in the table of a run.
+  async function load(run) {
+    if (!loaded.has(run.id)) {
+      const asked = zorro.api.rows(run.number).then(({rows, failures}) => {
+        run.rows = rows;
+        run.failures = failures;
+        run.byNode = new Map(rows.map((row) => [row.node, row]));
+      });
+      loaded.set(run.id, asked);
+      asked.catch(() => loaded.delete(run.id));
+    }
+    await loaded.get(run.id);
+    return run;
+  }
+
+  // Keeps an explanation as the answer to a view's question.
+  function keep(run, view, detail) {
+    learn(run, detail.names);
+    answers.set(key(view), {detail, row: detail.row});
+  }
+
+  // Gives what is known of a view or held by its run; undefined if it must be explained first.
+  async function fetched(run, view) {
+    const isKept = view.method === null && view.whyNot === null && run.byNode.has(view.node);
+    if (!answers.has(key(view)) && isKept)
+      keep(run, view, await zorro.api.detail(run.number, view.node));
+    return answers.get(key(view));
+  }
+
+  function learn(run, names) {
+    Object.assign(run.labels.nodes, names?.nodes);
+    Object.assign(run.labels.features, names?.features);
+  }
+
+  function key({run, node, method, whyNot}) {
+    return [run, node, method ?? "", whyNot ?? ""].join(" ");
+  }
+
+  function isUnique(run) {
+    return listed.runs.every((other) => other === run || other.name !== run.name);
+  }
+
+  function sameGraph({summary: {data: one}}, {summary: {data: other}}) {
+    return ["nodes", "features", "edges"].every((part) => one[part] === other[part]);
+  }
+};

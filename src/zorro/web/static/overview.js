@@ -1,0 +1,18 @@
+// A run at a glance. Returns the table, null if nothing is explained.
+"use strict";
+window.zorro = window.zorro || {};
+
+zorro.overview = function ({rows, failures, summary, wording, address}) {
+  const part = (id) => document.getElementById(id);
+  for (const id of ["cards", "distributions", "table", "facts"]) part(id).replaceChildren();
+  zorro.cards(part("cards"), {summary, wording});
+  zorro.failures(part("failures"), {failures, wording});
+  zorro.meaning(part("meaning"), {summary, wording});
+  zorro.provenance(part("facts"), {summary, wording});
+  if (!rows.length) {
+    part("distributions").textContent = "Nothing has been explained yet.";
+    return null;
+  }
+  zorro.distributions(part("distributions"), {rows, summary, wording});
+  return zorro.table(part("table"), {rows, wording, hasTruth: summary.hasTruth, address});
+};

@@ -1,0 +1,497 @@
+"""The explorer in a real browser, against the real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from made_runs import made_explanation, made_run, ring
+from torch_geometric.nn import GCN
+
+from zorro.names import Names
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+)
+uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip(
+        "chromium is not installed: apt-get install chromium, or set CHROMIUM to its path",
+        allow_module_level=True,
+    )
+
+from zorro.web.app import create_app  # noqa: E402  (needs what is asked for above)
+from zorro.web.desk import Ground  # noqa: E402
+from zorro.web.guard import access_to  # noqa: E402
+from zorro.web.served import Served  # noqa: E402
+from zorro.web.server import listen  # noqa: E402
+
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
+SECONDS_TO_PAINT = 1.0
+SECONDS_TO_MEASURE = 2.0
+
+
+class Slow(torch.nn.Module):
+    """A model whose explanation takes a while."""
+
+    def __init__(self, inner, seconds):
+        super().__init__()
+        self.inner = inner
+        self.seconds = seconds
+
+    def forward(self, x, edge_index):
+        if float(x.sum()) < float("inf"):  # what depends on values cannot be traced
+            time.sleep(self.seconds)
+        return self.inner(x, edge_index)
+
+
+def model_of(features=5):
+    torch.manual_seed(3)
+    return GCN(features, 8, num_layers=2, out_channels=2)
+
+
+def star(leaves=6011):
+    """A node with many neighbours, more than can be drawn one by one."""
+    here = torch.arange(1, leaves + 1)
+    into = torch.stack([here, torch.zeros_like(here)])
+    x = torch.randn(leaves + 1, 5, generator=torch.Generator().manual_seed(0))
+    return {"x": x, "edge_index": torch.cat([into, into.flip(0)], 1), "y": torch.arange(len(x)) % 2}
+
+
+def served(run, model, graph, **names):
+    ground = None if model is None else Ground(model.eval(), graph["x"], graph["edge_index"])
+    given = Names(node="paper", feature="word", **names)
+    return Served(run, ground, y=None if model is None else graph["y"], names=given)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Two runs of one model with markup in all names, two of slow ones, one of a large graph."""
+    folder = tmp_path_factory.mktemp("runs")
+    graph, model, large = ring(), model_of(), star()
+    slow, slower = Slow(model_of(), 0.02), Slow(model_of(), 0.2)
+    names = {
+        "classes": [f"no {MARKUP}", f"yes {MARKUP}"],
+        "features": [f"{MARKUP} {number}" for number in range(5)],
+        "nodes": {7: f"seven {MARKUP}"},
+    }
+    first = made_run(
+        folder / "first",
+        [
+            made_explanation(7),
+            made_explanation(8, nodes=(8, 9, 13, 14), features=(1,)),
+            made_explanation(20, status="budget exhausted"),
+        ],
+        graph=graph,
+        model=model,
+        failures={3: f"it broke {MARKUP}"},
+    )
+    second = made_run(
+        folder / "second",
+        [made_explanation(7, nodes=(7, 12, 17), features=(1, 2))],
+        graph=graph,
+        model=model,
+    )
+    third = made_run(folder / "slow", [made_explanation(7)], graph=graph, model=slow)
+    fourth = made_run(
+        folder / "large", [made_explanation(0, nodes=(0, 5))], graph=large, model=model
+    )
+    fifth = made_run(folder / "slower", [made_explanation(7)], graph=graph, model=slower)
+    runs = [
+        served(first, model, graph, **names),
+        served(second, model, graph, **names),
+        served(third, slow, graph),
+        served(fourth, model, large),
+        served(fifth, slower, graph),
+    ]
+    yield from serving(runs)
+
+
+@pytest.fixture(scope="module")
+def reading_only(tmp_path_factory):
+    run = made_run(
+        tmp_path_factory.mktemp("runs") / "run", [made_explanation(7)], graph=ring(), model=None
+    )
+    yield from serving([served(run, None, None)])
+
+
+def serving(runs):
+    """Serve runs in a thread for as long as they are needed, at the address that is given."""
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        app = create_app(runs, access=access_to("127.0.0.1", port))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}/"
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        # Chromium has no sandbox for root, which containers run as.
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield browser
+        browser.close()
+
+
+SIZES = {"desk": (1280, "light"), "phone": (390, "dark")}
+
+
+def opened(browser, request, size):
+    """A page that must stay free of errors and ask nobody but the server."""
+    width, scheme = SIZES[size]
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "request",
+        lambda asked: (
+            asked.url.startswith(("http://127.0.0.1:", "data:", "blob:")) or wrong.append(asked.url)
+        ),
+    )
+    yield page
+    name = re.sub(r"\W+", "-", request.node.name).strip("-")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"explorer-{name}.png", full_page=True)
+    hacked = page.evaluate("window.hacked")
+    context.close()
+    assert wrong == []
+    assert hacked is None
+
+
+@pytest.fixture(params=SIZES)
+def page(request, browser):
+    yield from opened(browser, request, request.param)
+
+
+@pytest.fixture
+def desk(request, browser):
+    yield from opened(browser, request, "desk")
+
+
+def shown(page) -> list[int]:
+    return [int(row.get_attribute("data-node")) for row in page.locator(".rows tbody tr").all()]
+
+
+def verdict(page) -> str:
+    """What is said of the set once it is measured."""
+    page.wait_for_selector(".your-set:not(.measuring) .verdict strong")
+    return page.inner_text(".verdict")
+
+
+def node(page, number):
+    return page.locator(f".board .node[data-node='{number}']")
+
+
+def test_the_overview_is_drawn_within_a_second(page, address):
+    page.goto(address)
+    page.wait_for_selector(".rows tbody tr")
+    assert "papers explained" in page.inner_text("#cards")
+    assert page.locator("#distributions svg").count() == 3
+    assert "it broke <img" in page.inner_text("#failures")
+    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    print(f"first paint after {painted:.0f} ms")
+    assert painted < 1000 * SECONDS_TO_PAINT
+
+
+def test_rows_are_sorted_filtered_and_opened(page, address):
+    page.goto(address)
+    page.get_by_role("button", name="Papers", exact=True).click()
+    assert shown(page)[-1] == 8
+    page.locator("[name=nodes]").fill("2")
+    assert shown(page) == [7, 20]
+    page.locator("tr[data-node='7'] a").click()
+    page.wait_for_url("**#run=0&node=7")
+    assert page.inner_text(".sentence").startswith("The model says")
+    page.get_by_role("link", name="Next").click()
+    page.wait_for_url("**#run=0&node=20")
+    page.go_back()
+    page.wait_for_selector("h2:has-text('seven')")
+    page.get_by_role("link", name="All explanations").click()
+    page.wait_for_selector("#overview:not([hidden])")
+
+
+def test_a_node_is_taken_out_and_back(page, address):
+    page.goto(f"{address}#run=0&node=8")
+    before = verdict(page)
+    assert before.startswith("As it was found: 4 papers\u00a0×\u00a01 word keeps the answer")
+    started = time.perf_counter()
+    node(page, 9).click()
+    page.wait_for_selector(".your-set.changed:not(.measuring)")
+    took = time.perf_counter() - started
+    print(f"measured after {1000 * took:.0f} ms")
+    assert took < SECONDS_TO_MEASURE
+    after = verdict(page)
+    assert after.startswith("Your set: 3 papers\u00a0×\u00a01 word keeps the answer in ")
+    assert "of 200 random worlds" in after
+    assert node(page, 9).get_attribute("aria-pressed") == "false"
+    assert page.locator(".chips button:has-text('9')").get_attribute("aria-pressed") == "false"
+    page.get_by_role("button", name="Undo").click()
+    assert verdict(page) == before
+    page.get_by_role("button", name="Redo").click()
+    assert verdict(page) == after
+    page.get_by_role("button", name="Reset").click()
+    assert verdict(page) == before
+    assert page.url.endswith("#run=0&node=8")
+
+
+def test_the_keyboard_reaches_nodes(page, address):
+    page.goto(f"{address}#run=0&node=8")
+    verdict(page)
+    node(page, 8).focus()
+    focused = "Number(document.activeElement.dataset.node)"
+    reached = {page.evaluate(focused)}
+    for key in ["ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "ArrowDown"]:
+        page.keyboard.press(key)
+        reached.add(page.evaluate(focused))
+    assert len(reached) > 2
+    last = page.evaluate(focused)
+    was = node(page, last).get_attribute("aria-pressed")
+    page.keyboard.press("Space")
+    assert node(page, last).get_attribute("aria-pressed") != was
+    assert page.evaluate(focused) == last
+    assert verdict(page).startswith("Your set:")
+
+
+def test_a_feature_is_taken_out_in_the_heat_map(page, address):
+    page.goto(f"{address}#run=0&node=7")
+    verdict(page)
+    page.locator(".heatmap thead .pick").nth(0).click()
+    assert "2 papers\u00a0×\u00a02 words" in verdict(page)
+    assert page.locator(".heatmap tbody td.out").count() == 2
+
+
+def test_others_are_added(page, address):
+    page.goto(f"{address}#run=0&node=7")
+    verdict(page)
+    page.get_by_role("searchbox", name="Add a word").fill("4")
+    page.locator("ul.found button").first.click()
+    assert "2 papers\u00a0×\u00a04 words" in verdict(page)
+    page.get_by_role("searchbox", name="Add a paper").fill("12")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("ul.found button:has-text('12')")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".board .node.selected[data-node='12']")
+    assert "3 papers\u00a0×\u00a04 words" in verdict(page)
+
+
+def test_the_last_of_many_changes_is_what_is_measured(desk, address):
+    desk.goto(f"{address}#run=0&node=8")
+    verdict(desk)
+    asked = []
+    desk.on("request", lambda one: "/api/fidelity" in one.url and asked.append(one.post_data))
+    for number in (9, 13, 14, 9, 13):
+        node(desk, number).dispatch_event("click")
+    desk.wait_for_timeout(300)
+    assert "3 papers" in verdict(desk)
+    assert json.loads(asked[-1])["nodes"] == [8, 9, 13]
+    assert len(asked) < 5
+
+
+def test_a_permalink_holds_the_edited_set(page, address):
+    page.goto(f"{address}#run=0&node=8")
+    verdict(page)
+    node(page, 13).click()
+    said = verdict(page)
+    where = page.url
+    assert where.endswith("#run=0&node=8&nodes=8,9,14&features=1")
+    page.goto("about:blank")
+    page.goto(where)
+    assert verdict(page) == said
+    assert node(page, 13).get_attribute("aria-pressed") == "false"
+    page.goto(f"{address}#run=0&node=7")
+    page.wait_for_selector("h2:has-text('seven')")
+    page.go_back()
+    page.wait_for_selector("h2:has-text('Paper 8')")
+    assert verdict(page) == said
+
+
+def test_a_new_node_is_explained_with_progress(page, address):
+    page.goto(f"{address}#run=2")
+    page.get_by_role("searchbox", name="Open any paper").fill("31")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Explain it now").click()
+    page.wait_for_selector(".progress .step")
+    page.wait_for_selector(".your-set", timeout=60_000)
+    assert page.url.endswith("#run=2&node=31&method=zorro")
+    assert "for paper 31" in page.inner_text(".sentence")
+
+
+def test_a_search_is_cancelled(page, address):
+    page.goto(f"{address}#run=4&node=33&method=zorro")
+    page.wait_for_selector(".progress .step")
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_selector("text=It is not in this run.")
+    assert page.url.endswith("#run=4&node=33")
+    for _ in range(100):
+        if page.evaluate("fetch('/api/health').then(a => a.json())")["jobs"] == 0:
+            break
+        page.wait_for_timeout(50)
+    else:
+        pytest.fail("the job goes on")
+
+
+def test_a_node_that_is_not_there_is_not_found(page, address):
+    page.goto(address)
+    page.get_by_role("searchbox", name="Open any paper").fill("41")
+    page.keyboard.press("Enter")
+    assert "There is no paper 41: they go from 0 to 39." in page.inner_text("#finder-said")
+    page.goto(f"{address}#run=0&node=9999")
+    page.wait_for_selector("text=There is no such paper in the graph.")
+
+
+@pytest.mark.parametrize("other", ["run:1", "method:grad"])
+def test_two_explanations_are_compared_on_one_layout(page, address, other):
+    page.goto(f"{address}#run=0&node=7")
+    page.locator("[name=compare]").select_option(other)
+    page.wait_for_selector(".halves .scene >> nth=1", timeout=60_000)
+    assert f"compare={other}" in page.url
+    places = page.evaluate(
+        "[...document.querySelectorAll('.halves .scene')].map(scene => JSON.stringify("
+        "[...scene.querySelectorAll('.node')].map(node => [node.dataset.node, "
+        "node.getAttribute('transform')])))"
+    )
+    assert places[0] == places[1]
+    assert "in both" in page.inner_text(".shared")
+    page.go_back()
+    page.wait_for_selector(".your-set")
+
+
+def test_why_not_another_class(page, address):
+    page.goto(f"{address}#run=0&node=31&method=zorro")
+    page.locator("[name=why_not]").select_option(index=1)
+    page.wait_for_selector(".sentence:has-text('Why not')")
+    assert "why_not=" in page.url
+    page.locator(".chips button").first.click()
+    assert " ahead of " in verdict(page)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "SVG", "JSON"])
+def test_files_are_saved(desk, address, kind, tmp_path):
+    desk.goto(f"{address}#run=0&node=7")
+    verdict(desk)
+    with desk.expect_download() as download:
+        desk.get_by_role("button", name=f"Save as {kind}").click()
+    file = tmp_path / "saved"
+    download.value.save_as(file)
+    assert download.value.suggested_filename == f"zorro-7.{kind.lower()}"
+    if kind == "JSON":
+        assert json.loads(file.read_text())["explanation"]["nodes"] == [7, 8]
+    else:
+        assert file.read_bytes().startswith(b"\x89PNG" if kind == "PNG" else b"<svg")
+        assert file.stat().st_size > 2000
+
+
+def test_a_large_neighbourhood_is_capped_and_stays_smooth(page, address):
+    page.goto(f"{address}#run=3&node=0")
+    verdict(page)
+    page.get_by_role("button", name="Show more around it").click()
+    page.wait_for_selector("text=/Showing 2,00\\d of 6,012 papers/")
+    assert page.locator(".board canvas").count() == 1
+    assert page.locator(".board .node").count() < 100
+    worst = page.evaluate(
+        """() => new Promise(resolve => {
+          const node = document.querySelector(".board .node[data-node='5']");
+          let [frames, last, worst] = [0, performance.now(), 0];
+          const next = now => {
+            worst = Math.max(worst, now - last);
+            last = now;
+            node.dispatchEvent(new MouseEvent("click", {bubbles: true}));
+            if (++frames < 20) requestAnimationFrame(next); else resolve(worst);
+          };
+          requestAnimationFrame(next);
+        })"""
+    )
+    print(f"longest frame {worst:.0f} ms")
+    assert worst < 250
+    page.locator(".board").scroll_into_view_if_needed()
+    drawn = page.locator(".board .node").count()
+    box = page.locator(".board").bounding_box()
+    for step in range(60):  # somewhere on the ring there is a node of the canvas
+        page.mouse.move(box["x"] + box["width"] / 2 + step * 4, box["y"] + box["height"] / 2)
+        if page.locator(".board.pointing").count():
+            page.mouse.down()
+            page.mouse.up()
+            break
+    assert page.locator(".board .node").count() == drawn + 1
+
+
+def test_without_a_model_nothing_can_be_changed(page, reading_only):
+    page.goto(f"{reading_only}#run=0&node=7")
+    page.wait_for_selector(".sentence")
+    assert "For reading only" in page.inner_text("#reading-only")
+    assert page.locator(".your-set, .adder, .toggle, [name=why_not]").count() == 0
+    page.goto(f"{reading_only}#run=0&node=9")
+    page.wait_for_selector("text=It is not in this run.")
+    assert page.get_by_role("button", name="Explain it now").count() == 0
+
+
+def test_what_the_server_refuses_is_said_in_place(desk, address):
+    desk.goto(f"{address}#run=0&node=7&why_not=0")  # which is what the model says
+    desk.wait_for_selector(".note.failed")
+    assert "expected another class than the prediction" in desk.inner_text(".note.failed")
+    assert desk.url.endswith("#run=0&node=7")
+
+
+def test_what_cannot_be_measured_is_said_in_place(desk, address):
+    desk.goto(f"{address}#run=0&node=7")
+    verdict(desk)
+    desk.evaluate(
+        "() => { zorro.api.fidelity = () => Promise.reject(new Error('it does not answer')); }"
+    )
+    node(desk, 8).click()
+    desk.wait_for_selector(".verdict.failed")
+    assert desk.inner_text(".verdict") == "Not measured: it does not answer"
+
+
+VIEWS = ["", "#run=0&node=7", "#run=0&node=7&nodes=7&features=0,2", "#run=0&node=30"]
+ALL_VIEWS = [*VIEWS, "#run=0&node=7&compare=run:1"]
+
+
+@pytest.mark.parametrize("where", ALL_VIEWS)
+def test_axe_finds_nothing_serious_and_nothing_is_too_wide(page, address, where):
+    page.goto(address + where)
+    page.wait_for_selector("#main:not(.waiting)")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    serious = [
+        (rule["id"], [part["html"][:200] for part in rule["nodes"]])
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("where", VIEWS[:3])
+def test_nothing_jumps(page, address, where):
+    page.add_init_script(
+        "window.jumped = 0; new PerformanceObserver(list => list.getEntries().forEach("
+        "entry => window.jumped += entry.hadRecentInput ? 0 : entry.value))"
+        ".observe({type: 'layout-shift', buffered: true})"
+    )
+    page.goto(address + where)
+    page.wait_for_timeout(600)
+    assert page.evaluate("window.jumped") < 0.01
