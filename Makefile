@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits graph-size stored-graph bench quality optimality many clean
+.PHONY: demo test lint accuracy agreement same-hits graph-size stored-graph bench quality optimality many pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -22,7 +22,7 @@ demo: $(STAMP)
 	$(BIN)/zorro train --dataset ba-community --model gcn3 --out demo-out/gcn3.safetensors --force
 	$(BIN)/zorro explain --checkpoint demo-out/gcn3.safetensors \
 		--nodes 300,304,322,1002,1004 --out demo-out/run
-	$(BIN)/zorro report demo-out/run --out demo-out/report.html
+	$(BIN)/zorro report demo-out/run --alternatives 2 --out demo-out/report.html
 	@echo "The report: file://$(abspath demo-out/report.html)"
 	@echo "The explorer: $(BIN)/zorro serve demo-out/run"
 
@@ -70,6 +70,11 @@ optimality: $(STAMP)
 # What explaining many nodes costs: processes, the driver, resuming, memory.
 many: $(STAMP)
 	$(BIN)/python benchmarks/many.py
+
+# The report and the explorer in a browser: how soon they open, how soon a click is answered.
+pages: $(STAMP)
+	$(BIN)/python benchmarks/pages.py
+	$(BIN)/python benchmarks/toggle.py
 
 clean:
 	rm -rf $(VENV) demo-out

@@ -44,6 +44,7 @@ class Explorer:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", said)
         if found is None:
             raise SystemExit(f"the server did not start: {said}{self._server.stderr.read()}")
+        self.address = found[0]
         self._connection = http.client.HTTPConnection("127.0.0.1", int(found[1]))
 
     def ask(self, path: str, body: Any = None) -> Any:

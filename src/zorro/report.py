@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,15 @@ from torch import Tensor, nn
 
 from zorro.edge_index import Edges
 from zorro.errors import InputError, RunError
+from zorro.explainer import Zorro
+from zorro.explanation import Explanation
 from zorro.features import Features
 from zorro.names import Labels, Names
 from zorro.page import payload
 from zorro.page.html import REPORT_SCRIPTS, inlined
 from zorro.page.surroundings import Surroundings, predicted_classes
 from zorro.runs import Run, open_run
+from zorro.runs.again import options_of
 from zorro.runs.manifest import digest, model_digest
 from zorro.whole_file import whole_file
 
@@ -52,7 +55,7 @@ def write(
         feature_names: and
         node_names: too.
         names: what nodes and features are called in general.
-        alternatives: further explanations by node, as `Zorro.explain_multiple` returns them.
+        alternatives: further explanations by node, see `alternatives_of`.
     """
     kept = run if isinstance(run, Run) else open_run(run)
     if x is not None and edge_index is not None:
@@ -75,6 +78,53 @@ def write(
             return file.write(page)
     except OSError as error:
         raise RunError(f"{target} could not be written: {error.strerror or error}") from error
+
+
+def alternatives_of(
+    run: Run | str | Path,
+    count: int,
+    *,
+    model: nn.Module,
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
+    model_kwargs: Mapping[str, Any] | None = None,
+    on_node: Callable[[int], None] = lambda node: None,
+) -> dict[int, list[Explanation]]:
+    """Find further explanations of each node of a run, disjoint from the one that is kept.
+
+    A node takes up to `count` searches more.
+
+    Args:
+        run: or its folder.
+        count: of explanations for a node, at most.
+        model: the run's.
+        x: the run's.
+        edge_index: the run's.
+        model_kwargs: the run's.
+        on_node: told of each node when it is done.
+    """
+    if count < 1:
+        raise InputError(f"count: expected at least 1 further explanation, got {count}")
+    kept = run if isinstance(run, Run) else open_run(run)
+    parameters = kept.manifest["parameters"]
+    zorro = Zorro(
+        model,
+        x,
+        edge_index,
+        noise=parameters["noise"],
+        model_kwargs=model_kwargs,
+        **options_of(parameters),
+    )
+    found: dict[int, list[Explanation]] = {}
+    for explanation in kept:
+        every = zorro.explain_multiple(explanation.node, max_explanations=count + 1)
+        found[explanation.node] = [
+            other
+            for other in every
+            if (other.nodes, other.features) != (explanation.nodes, explanation.features)
+        ][:count]
+        on_node(explanation.node)
+    return found
 
 
 def refuse_other_data(

@@ -43,6 +43,20 @@ def test_without_the_graph_the_report_says_so(run, made, tmp_path):
     assert all(detail["scene"] is None for detail in data["details"].values())
 
 
+def test_alternatives_are_other_sets(run, made, tmp_path):
+    result = run("report", made, "--alternatives", "2")
+    assert result.code == 0, result.err
+    details = data_of(tmp_path / "report.html")["details"].values()
+    assert any(detail["alternatives"] for detail in details)
+    for detail in details:
+        kept = (detail["nodes"], detail["features"])
+        assert len(detail["alternatives"]) <= 2
+        assert all((one["nodes"], one["features"]) != kept for one in detail["alternatives"])
+    refused = run("report", made, "--alternatives", "1", "--no-graph")
+    assert refused.code == 1
+    assert "--alternatives: expected a run with its data set" in refused.err
+
+
 def test_changed_data_are_refused(run, made, graph, tmp_path):
     graph["x"] += 1
     np.savez(tmp_path / "graph.npz", **graph)

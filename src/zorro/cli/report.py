@@ -10,7 +10,10 @@ import typer
 from zorro.cli import options, terminal
 
 if TYPE_CHECKING:
+    from zorro.page import payload
     from zorro.runs import Run
+
+_EVERY = 25  # nodes between two lines
 
 
 def report(
@@ -30,6 +33,15 @@ def report(
             help="Load data set and model again to draw neighbourhoods, or leave them out.",
         ),
     ] = True,
+    alternatives: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Find up to N further explanations of each node, disjoint from the one it has; "
+            "as long as so many searches take.",
+        ),
+    ] = 0,
     checkpoint: options.Checkpoint = None,
     dataset: options.Dataset = None,
     model: options.Model = None,
@@ -52,10 +64,30 @@ def report(
         "checkpoint": checkpoint,
         "data_seed": data_seed,
     }
-    size = write(kept, out, **(_subject(kept, given) if graph else {}))
+    subject = _subject(kept, given) if graph else {}
+    others = _alternatives(kept, alternatives, subject) if alternatives else None
+    size = write(kept, out, alternatives=others, **subject)
     terminal.messages.print(
         f"{out}: {len(kept)} explanations, {size / 1e6:.1f} MB", markup=False, highlight=False
     )
+
+
+def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alternatives:
+    """Find further explanations, saying how far it is."""
+    from zorro.errors import InputError
+    from zorro.report import alternatives_of
+
+    if not subject:
+        raise InputError("--alternatives: expected a run with its data set and model, see --graph")
+    done: list[int] = []
+
+    def tell(node: int) -> None:
+        done.append(node)
+        if len(done) % _EVERY == 0:
+            terminal.messages.print(f"alternatives of {len(done)} of {len(run)} nodes")
+
+    given = {name: subject[name] for name in ("model", "x", "edge_index")}
+    return alternatives_of(run, count, on_node=tell, **given)
 
 
 def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:

@@ -18,24 +18,8 @@ from zorro.features import Features, features_of
 from zorro.memory import default_budget
 from zorro.noise import Noise, resolve
 from zorro.runs import Run
+from zorro.runs.again import options_of
 
-# Of a run's parameters, those that an explainer takes.
-_TAKEN = (
-    "tau",
-    "delta",
-    "k",
-    "samples",
-    "fresh_samples",
-    "confidence",
-    "seed",
-    "max_elements",
-    "max_evaluations",
-    "hops",
-    "halo",
-    "check",
-    "evaluator",
-    "threshold",
-)
 _OF_SUBJECTS = ("seed", "hops", "halo", "check", "threshold")
 _SHARE = 16  # of the memory that one explainer would take by itself
 
@@ -105,7 +89,7 @@ class Desks:
 
     def __init__(self, run: Run, ground: Ground) -> None:
         self._ground = ground
-        self._options = _options(run.manifest["parameters"])
+        self._options = options_of(run.manifest["parameters"])
         self._noise = resolve(run.manifest["parameters"]["noise"], features_of(ground.x))
         self.measuring = self._made()  # says now if the parameters do not fit
         self._free: LifoQueue[Desk] = LifoQueue()
@@ -128,11 +112,3 @@ class Desks:
 
     def _made(self) -> Desk:
         return Desk(self._ground, self._noise, self._options)
-
-
-def _options(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's parameters as the guided search takes them, which can be limited in time."""
-    options = {name: parameters[name] for name in _TAKEN if name in parameters}
-    if parameters.get("search") == "paper" and parameters.get("tau", 0) < 1:
-        options.pop("delta", None)  # it is None there since the paper's search claims nothing
-    return options
