@@ -114,7 +114,7 @@ def run(settings: Settings) -> Report:
         rows,
         _TEXT.format(len(training)) + _table(rows),
         {"figure": _drawing(rows)},
-        (*found.made_with, *trained.made_with),
+        tuple(dict.fromkeys((*found.made_with, *trained.made_with))),
     )
 
 
@@ -149,7 +149,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
                 line.append("–")
                 continue
             theirs = "" if row["published"] is None else f" (paper {row['published']:.2f})"
-            line.append(f"{row['accuracy']:.3f} ± {row['spread']:.3f}{theirs}")
+            fewer = "" if row["repeats"] == _REPEATS else f", {row['repeats']} seeds"
+            line.append(f"{row['accuracy']:.3f} ± {row['spread']:.3f}{fewer}{theirs}")
         lines.append(line)
     return as_table(["method", *map(str, _COUNTS), "all 1433"], lines)
 
