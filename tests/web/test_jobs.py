@@ -14,7 +14,6 @@ from zorro.web.comparing import method_names
 from zorro.web.jobs import BusyError, Jobs
 
 
-
 def wait_for(condition, seconds=5.0):
     deadline = time.perf_counter() + seconds
     while not condition():
