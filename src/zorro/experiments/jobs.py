@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import nn
@@ -195,18 +195,21 @@ class MultiplicityJob:
 
     Args:
         cell: model and graph.
+        search: the paper's or the guided one; neither with a certificate.
         tau: that each is to reach.
         most: stop at this many.
     """
 
     cell: Cell
+    search: Literal["paper", "guided"] = "paper"
     tau: float = 0.85
     most: int = 10
 
     @property
     def name(self) -> str:
         """Names its run."""
-        return f"multiplicity {self.tau}"
+        guided = " guided" if self.search == "guided" else ""
+        return f"multiplicity {self.tau}{guided}"
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -216,7 +219,7 @@ class MultiplicityJob:
     @property
     def parameters(self) -> Mapping[str, Any]:
         """What decides about the values."""
-        return {"tau": self.tau, "most": self.most, "search": "paper"}
+        return {"tau": self.tau, "most": self.most, "search": self.search}
 
     def open(self, place: Place) -> Measured:
         """Return what measures a node."""
@@ -227,7 +230,7 @@ class MultiplicityJob:
             data.edge_index,
             tau=self.tau,
             delta=None,
-            search="paper",
+            search=self.search,
             seed=place.seed,
             memory=default_budget(data.x.device) // place.workers,
         )
