@@ -112,10 +112,9 @@ def test_methods_are_chosen_by_their_name_or_their_jobs(paper_dir, data_dir):
 
 
 def test_several_explanations_are_counted(paper_dir, data_dir):
-    for search in ("paper", "guided"):
-        job = MultiplicityJob(Cell("cora", "gcn"), search, most=3)
-        row = job.open(Place())(2521)
-        assert 1 <= row["explanations"] <= 3
+    job = MultiplicityJob(Cell("cora", "gcn"), most=3)
+    row = job.open(Place())(2521)
+    assert 1 <= row["explanations"] <= 3
 
 
 def test_an_explainer_of_ones_own_gets_into_the_tables(tmp_path, paper_dir, data_dir):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -195,21 +195,18 @@ class MultiplicityJob:
 
     Args:
         cell: model and graph.
-        search: the paper's or the guided one; neither with a certificate.
         tau: that each is to reach.
         most: stop at this many.
     """
 
     cell: Cell
-    search: Literal["paper", "guided"] = "paper"
     tau: float = 0.85
     most: int = 10
 
     @property
     def name(self) -> str:
         """Names its run."""
-        guided = " guided" if self.search == "guided" else ""
-        return f"multiplicity {self.tau}{guided}"
+        return f"multiplicity {self.tau}"
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -219,7 +216,7 @@ class MultiplicityJob:
     @property
     def parameters(self) -> Mapping[str, Any]:
         """What decides about the values."""
-        return {"tau": self.tau, "most": self.most, "search": self.search}
+        return {"tau": self.tau, "most": self.most, "search": "paper"}
 
     def open(self, place: Place) -> Measured:
         """Return what measures a node."""
@@ -230,7 +227,7 @@ class MultiplicityJob:
             data.edge_index,
             tau=self.tau,
             delta=None,
-            search=self.search,
+            search="paper",
             seed=place.seed,
             memory=default_budget(data.x.device) // place.workers,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from zorro import palette
 from zorro.experiments.cells import CITATION, Cell
@@ -15,39 +15,27 @@ from zorro.experiments.report import Report, as_table
 from zorro.plot.canvas import new_figure
 
 _MOST = 10
-_SEARCHES: tuple[Literal["guided", "paper"], ...] = ("guided", "paper")
 _NODES = 100  # of each cell unless said otherwise
 
 
 def run(settings: Settings) -> Report:
     """Count explanations at τ = .85, up to ten."""
-    jobs = [
-        MultiplicityJob(cell, search, most=_MOST)
-        for search in _SEARCHES
-        for cell in CITATION
-        if settings.methods is None or search in settings.methods
-    ]
+    jobs = [MultiplicityJob(cell, most=_MOST) for cell in CITATION]
     count = settings.nodes or _NODES
-    found = measure(jobs, settings, counts={job.name: count for job in jobs})
+    found = measure(jobs, settings, counts={jobs[0].name: count})
     rows: list[dict[str, object]] = []
     lines: list[list[object]] = []
-    counted: dict[str, dict[Cell, list[int]]] = {}
+    counted: dict[Cell, list[int]] = {}
     for job in jobs:
         numbers = [row["explanations"] for row in found.of(job, count=count)]
-        counted.setdefault(job.search, {})[job.cell] = numbers
+        counted[job.cell] = numbers
         rows += [
-            {
-                "search": job.search,
-                "cell": str(job.cell),
-                "explanations": number,
-                "queries": numbers.count(number),
-            }
+            {"cell": str(job.cell), "explanations": number, "queries": numbers.count(number)}
             for number in range(_MOST + 1)
         ]
         several = sum(number > 1 for number in numbers)
         lines.append(
             [
-                job.search,
                 str(job.cell),
                 len(numbers),
                 *(numbers.count(number) for number in (0, 1)),
@@ -56,10 +44,9 @@ def run(settings: Settings) -> Report:
                 sum(numbers) / max(1, len(numbers)),
             ]
         )
-    header = ["search", "cell", "queries", "none", "one", "2 to 10", "share of 2 to 10", "mean"]
+    header = ["cell", "queries", "none", "one", "2 to 10", "share of 2 to 10", "mean"]
     text = (
-        "Explanations that the paper's recursion finds at τ = .85, with its own search and with the "
-        "guided one, each disjoint in nodes or in "
+        "Explanations that the paper's recursion finds at τ = .85, each disjoint in nodes or in "
         "features from those it descends from; sets found on two branches count once, and the "
         "recursion ends at ten. The paper: about half of the 300 queries have 2 to 10 with every "
         "model.\n\n"
@@ -68,7 +55,7 @@ def run(settings: Settings) -> Report:
         MULTIPLICITY.title,
         rows,
         text + as_table(header, lines),
-        {search: _drawing(some) for search, some in counted.items()},
+        {"figure": _drawing(counted)},
         found.made_with,
     )
 
