@@ -27,7 +27,7 @@ demo: $(STAMP)
 	@echo "The explorer: $(BIN)/zorro serve demo-out/run"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
