@@ -163,3 +163,17 @@ def test_two_hosts_are_refused(served):
 def test_websockets_are_not_accepted(client):
     with pytest.raises(WebSocketDisconnect), client.websocket_connect("/api/runs"):
         pass
+
+
+def test_what_was_not_expected_has_the_same_headers_and_tells_nothing(client, monkeypatch):
+    from zorro.web.served import Served
+
+    def broken(self):
+        raise ZeroDivisionError("a secret path")
+
+    monkeypatch.setattr(Served, "rows", broken)
+    answer = client.get("/api/runs/0/rows")
+    assert answer.status_code == 500
+    assert answer.json() == {"error": "unexpected ZeroDivisionError"}
+    assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+    assert answer.headers["x-content-type-options"] == "nosniff"

@@ -386,10 +386,6 @@ def _add_errors(app: FastAPI) -> None:
         logger.warning("%s", error)
         return _problem(409 if isinstance(error, ModelError | RunError) else 500, str(error))
 
-    @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> Response:
-        return _problem(500, f"unexpected {type(error).__name__}")
-
 
 def _said(error: Any) -> str:
     """Return what is wrong with which argument."""

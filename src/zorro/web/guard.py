@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -13,6 +14,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from zorro.web import limits
+
+logger = logging.getLogger(__name__)
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -122,7 +125,24 @@ class Guard:
         if body is None:
             await _answer(guarded, 413, f"the body may have {limits.BODY:,} bytes at most")
             return
-        await self._app(scope, _replayed(body, receive), guarded)
+        await self._handed_on(scope, _replayed(body, receive), guarded)
+
+    async def _handed_on(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Let the application answer; what it did not expect is an answer with headers too."""
+        begun = False
+
+        async def noticed(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noticed)
+        except Exception as error:
+            logger.exception("%s %s", scope["method"], scope["path"])
+            if begun:
+                raise  # half an answer cannot be taken back
+            await _answer(send, 500, f"unexpected {type(error).__name__}")
 
     def _refusal(
         self, scope: Message, headers: dict[str, str]
