@@ -27,7 +27,7 @@ demo: $(STAMP)
 	@echo "The explorer: $(BIN)/zorro serve demo-out/run"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -18,6 +18,13 @@ from zorro.data import load
 # The tests' graphs are small: a second thread costs more than it brings, on busy machines most.
 torch.set_num_threads(1)
 
+_LONGEST = "test_ray.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the file that takes longest: no worker is left alone with it at the end."""
+    items.sort(key=lambda item: item.path.name != _LONGEST)
+
 
 def _folder(variable: str, holding: str) -> Path:
     value = os.environ.get(variable)
