@@ -10,6 +10,7 @@ from zorro.experiments.jobs import FRESH, PAPER_TAU, MethodJob, Variant
 from zorro.experiments.measuring import mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table, triple
+from zorro.experiments.variants import in_both_settings
 
 _CELL = Cell("cora", "gcn")
 _MEASURES = ("node_entropy", "feature_entropy", "fidelity", "validity")
@@ -46,8 +47,8 @@ def _report(
     jobs: dict[tuple[tuple[str, ...], str], MethodJob] = {}
     for key, chosen in options.items():
         variant = Variant(f"{experiment.name} {' '.join(key)}", "zorro-paper", chosen)
-        jobs[key, "ours"] = MethodJob(_CELL, variant)
-        jobs[key, "reference"] = MethodJob(_CELL, variant.referring())
+        for setting, job in in_both_settings(_CELL, variant).items():
+            jobs[key, setting] = job
     found = measure(list(jobs.values()), settings)
     rows: list[dict[str, object]] = []
     lines: list[list[object]] = []

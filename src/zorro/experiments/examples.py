@@ -8,10 +8,10 @@ from typing import Any
 from zorro.data.ba_community import house_of
 from zorro.experiments.cells import SYNTHETIC
 from zorro.experiments.experiment import Experiment, Settings
-from zorro.experiments.jobs import MethodJob, loaded
+from zorro.experiments.jobs import loaded
 from zorro.experiments.measuring import measure
 from zorro.experiments.report import Report, as_table
-from zorro.experiments.variants import variants_of, wanted
+from zorro.experiments.variants import in_both_settings, variants_of, wanted
 from zorro.plot import compare
 
 _NODES = (300, 302)
@@ -22,11 +22,9 @@ _HOPS = 3
 def run(settings: Settings) -> Report:
     """Draw the explanations of both nodes, the house beside them."""
     jobs = {
-        (variant.name, setting): MethodJob(
-            SYNTHETIC, variant.referring() if setting == "reference" else variant, "cut"
-        )
+        (variant.name, setting): job
         for variant in variants_of(settings)
-        for setting in _SETTINGS
+        for setting, job in in_both_settings(SYNTHETIC, variant, "cut").items()
     }
     jobs = {key: job for key, job in jobs.items() if wanted(job, settings, without=("empty",))}
     found = measure(list(jobs.values()), settings, only=_NODES)

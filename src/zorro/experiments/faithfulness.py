@@ -13,12 +13,12 @@ from zorro import palette
 from zorro.data.ba_community import motif_nodes
 from zorro.experiments.cells import SYNTHETIC, Cell
 from zorro.experiments.experiment import Experiment, Settings
-from zorro.experiments.jobs import MethodJob, loaded
+from zorro.experiments.jobs import loaded
 from zorro.experiments.measuring import limit, mean, measure
 from zorro.experiments.paper_values import published, published_by
 from zorro.experiments.report import Report, as_table, triple
 from zorro.experiments.synthetic import against_the_house
-from zorro.experiments.variants import variants_of, wanted
+from zorro.experiments.variants import in_both_settings, variants_of, wanted
 from zorro.metrics import faithfulness
 from zorro.models import accuracy
 from zorro.plot.canvas import new_figure
@@ -47,12 +47,10 @@ def run(settings: Settings) -> Report:
     accuracies = {epoch: _accuracies(cell_at(epoch)) for epoch in EPOCHS}
     test = [accuracies[epoch]["test"] for epoch in EPOCHS]
     jobs = {
-        (variant.name, setting, epoch): MethodJob(
-            cell_at(epoch), variant.referring() if setting == "reference" else variant, "cut"
-        )
+        (variant.name, setting, epoch): job
         for variant in variants_of(settings)
-        for setting in ("reference", "ours")
         for epoch in EPOCHS
+        for setting, job in in_both_settings(cell_at(epoch), variant, "cut").items()
     }
     jobs = {key: job for key, job in jobs.items() if wanted(job, settings, without=_NOT_THERE)}
     found = measure(list(jobs.values()), settings, counts=_COUNTS)

@@ -12,7 +12,7 @@ from zorro.experiments.jobs import MethodJob, Variant
 from zorro.experiments.measuring import limit, mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table, triple
-from zorro.experiments.variants import variants_of, wanted
+from zorro.experiments.variants import in_both_settings, variants_of, wanted
 
 _MEASURES = ("precision", "accuracy", "node_entropy", "fidelity")
 _COUNTS = {"subgraphx cut": 16, "subgraphx reference cut": 16}
@@ -23,11 +23,9 @@ def run(settings: Settings) -> Report:
     values = published_by("synthetic_node", "metric", "method")
     variants = _asked(settings)
     jobs = {
-        (variant.name, setting): MethodJob(
-            SYNTHETIC, variant.referring() if setting == "reference" else variant, "cut"
-        )
+        (variant.name, setting): job
         for variant in variants
-        for setting in ("reference", "ours")
+        for setting, job in in_both_settings(SYNTHETIC, variant, "cut").items()
     }
     found = measure(list(jobs.values()), settings, counts=_COUNTS)
     rows: list[dict[str, object]] = []

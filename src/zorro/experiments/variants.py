@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from zorro.experiments.cells import Cell
 from zorro.experiments.experiment import Settings
 from zorro.experiments.jobs import PAPER_TAU, MethodJob, Variant
 
@@ -20,6 +21,16 @@ GUIDED = Variant("guided .85", "zorro", {"tau": 0.85})
 def variants_of(settings: Settings) -> tuple[Variant, ...]:
     """Return all methods, a user's own last."""
     return (*OTHERS, *ZORRO, GUIDED, *settings.own)
+
+
+def in_both_settings(
+    cell: Cell, variant: Variant, measure: str = "as given"
+) -> dict[str, MethodJob]:
+    """Return a method's jobs by setting: the published one, and ours."""
+    return {
+        "reference": MethodJob(cell, variant.referring(), measure),
+        "ours": MethodJob(cell, variant, measure),
+    }
 
 
 def wanted(job: MethodJob, settings: Settings, *, without: Sequence[str] = ()) -> bool:
