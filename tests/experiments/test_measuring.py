@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from zorro.errors import RunError
 from zorro.experiments import Settings, jobs
 from zorro.experiments.cells import Cell
-from zorro.experiments.measuring import limit, measure
+from zorro.experiments.measuring import Part, measure
 from zorro.runs.engines import Processes
 
 NODES = (4, 2, 9)
@@ -68,7 +68,7 @@ def test_what_is_kept_is_not_measured_again_and_more_nodes_go_on(tmp_path):
     assert len(measure([Squares()], settings).of(Squares())) == 1
     assert len(measure([Squares()], replace(settings, nodes=None)).of(Squares())) == 3
     assert seen == [("squares", node) for node in NODES]
-    assert [row["node"] for row in measure([Squares()], settings).of(Squares(), count=2)] == [4, 2]
+    assert [row["node"] for row in measure([Squares()], settings).of(Squares())] == [4]
     assert len(seen) == 3
 
 
@@ -107,11 +107,24 @@ def test_rows_of_several_devices_are_put_together(tmp_path):
     assert len(found.of(Squares(), device="cpu")) == 2
 
 
-def test_limits():
+def test_which_nodes():
     job = Squares()
-    assert limit(job, Settings(runs=None)) is None
-    assert limit(job, Settings(runs=None, nodes=7), {"squares": 5}) == 5
-    assert limit(job, Settings(runs=None, nodes=2), {"squares": 5}) == 2
+    assert Part().of(job) == [4, 2, 9]
+    assert Part(7, {"squares": 2}).of(job) == [4, 2]
+    assert Part(1, {"squares": 2, "cubes": 0}).of(job) == [4]
+    assert Part(1, only={9, 4}).of(job) == [4, 9]
+
+
+def test_rows_beyond_the_part_that_is_asked_for_are_not_reported(tmp_path):
+    settings = Settings(runs=tmp_path)
+    assert len(measure([Squares()], settings).of(Squares())) == 3
+    assert len(measure([Squares()], settings, counts={"squares": 1}).of(Squares())) == 1
+
+
+def test_what_failed_is_tried_again(tmp_path):
+    settings = Settings(runs=tmp_path)
+    assert len(measure([Squares(fails_at=2)], settings).of(Squares())) == 2
+    assert [row["node"] for row in measure([Squares()], settings).of(Squares())] == list(NODES)
 
 
 def test_worker_processes_give_the_same(tmp_path):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from itertools import count, islice
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import psutil
@@ -20,7 +22,8 @@ from run_tasks import Misbehaving, Unopenable, small_task
 from zorro.errors import InputError, RunError
 from zorro.runs.engines import InProcess, Processes, engine_of
 from zorro.runs.engines.engine import AHEAD, MOST_DEATHS, Backlog
-from zorro.runs.engines.shared_files import mapped, pack, shared_folder
+from zorro.runs.engines.processes import _SPAWN
+from zorro.runs.engines.shared_files import mapped, pack, shared_folder, unpack
 from zorro.runs.task import Query
 
 QUERIES = [Query(position, node) for position, node in enumerate((5, 3, 50, 17, 44, 20))]
@@ -164,10 +167,8 @@ def test_large_tensors_travel_as_files(tmp_path):
     packed = pack(values, tmp_path)
     files = sorted(tmp_path.glob("*.npy"))
     assert len(files) >= 3  # the large one once, the weight, parts of the sparse one
-    assert len(packed) < 20_000
-    import pickle
-
-    back = pickle.loads(packed)
+    assert packed.stat().st_size < 20_000
+    back = unpack(packed)
     assert torch.equal(back["large"], large)
     assert torch.equal(back["again"], large)
     assert torch.equal(back["small"], small)
@@ -176,6 +177,21 @@ def test_large_tensors_travel_as_files(tmp_path):
     assert back["model"].weight.requires_grad
     back["large"].zero_()  # a copy of the writer's own
     assert torch.equal(mapped(str(files[0])), large)
+
+
+def test_starting_a_worker_does_not_wait_until_it_reads_a_large_task(monkeypatch, task, tmp_path):
+    sizes = []
+
+    def recording(*, args, **options):
+        sizes.append(sum(len(pickle.dumps(each)) for each in args[1:]))
+        return SpawnProcess(args=args, **options)
+
+    monkeypatch.setattr(_SPAWN, "Process", recording, raising=False)
+    large = Misbehaving(task, dict.fromkeys(range(1000, 50_000), "raise"), tmp_path)
+    assert len(pickle.dumps(large)) > 1 << 17
+    assert timeless(Processes(2).map(large, QUERIES)) == timeless(InProcess().map(task, QUERIES))
+    assert sizes
+    assert max(sizes) < 1 << 12  # a pipe holds 64 kB
 
 
 def test_what_a_dead_worker_held_comes_first():

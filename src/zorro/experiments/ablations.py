@@ -53,10 +53,7 @@ def _report(
     rows: list[dict[str, object]] = []
     lines: list[list[object]] = []
     for key in options:
-        some = {
-            setting: found.of(jobs[key, setting], count=settings.nodes)
-            for setting in ("reference", "ours")
-        }
+        some = {setting: found.of(jobs[key, setting]) for setting in ("reference", "ours")}
         line: list[object] = [*key, len(some["ours"])]
         for name in _MEASURES:
             each: dict[str, float | None] = {"paper": values[*key, name]}

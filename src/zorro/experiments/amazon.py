@@ -10,7 +10,7 @@ from zorro import data, models
 from zorro.experiments.cells import Cell
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob
-from zorro.experiments.measuring import limit, mean, measure
+from zorro.experiments.measuring import mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table, shown
 from zorro.experiments.variants import variants_of, wanted
@@ -41,7 +41,7 @@ def run(settings: Settings) -> Report:
     rows: list[dict[str, object]] = []
     lines: list[list[object]] = []
     for job in sorted(jobs, key=lambda job: _MODELS.index(job.cell.model)):
-        some = found.of(job, count=limit(job, settings, _COUNTS))
+        some = found.of(job)
         model, method = job.cell.model, job.variant.name
         line: list[object] = [model, method, len(some)]
         for name in _MEASURES:

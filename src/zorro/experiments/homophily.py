@@ -14,7 +14,7 @@ from zorro import palette
 from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import MethodJob, loaded
-from zorro.experiments.measuring import limit, measure
+from zorro.experiments.measuring import measure
 from zorro.experiments.report import Report, as_table
 from zorro.experiments.variants import ZORRO
 from zorro.metrics import homophily
@@ -46,7 +46,7 @@ def run(settings: Settings) -> Report:
         points: dict[tuple[str, str], Points] = {}
         for cell in _CELLS:
             job = jobs[cell, setting]
-            some = found.of(job, count=limit(job, settings))
+            some = found.of(job)
             for outcome, those in _by_outcome(cell, some).items():
                 if not those.size:
                     continue

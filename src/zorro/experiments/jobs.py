@@ -156,20 +156,23 @@ class MethodJob:
         subjects = Subjects(
             model, data.x, data.edge_index, noise=self.variant.noise, seed=seed, **reference
         )
+        memory = default_budget(data.x.device) // place.workers
         context: dict[str, Any] = {
             "subjects": subjects,
             "noise": subjects.noise,
             "training_nodes": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
-            "memory": default_budget(data.x.device) // place.workers,
+            "memory": memory,
         }
         if self.variant.source is not None:
             methods_in(self.variant.source)
         method = build_with(self.variant.method, context, **self.variant.options)
         measure = MEASURES[self.measure]
         worlds = (
-            Worlds(subjects.noise, range(PUBLISHED), seed)
+            Worlds(subjects.noise, range(PUBLISHED), seed, memory)
             if self.variant.reference
-            else Worlds(subjects.noise, range(PUBLISHED, PUBLISHED + FRESH), seed + FRESH_SEED)
+            else Worlds(
+                subjects.noise, range(PUBLISHED, PUBLISHED + FRESH), seed + FRESH_SEED, memory
+            )
         )
 
         def measured(node: int) -> dict[str, Any]:

@@ -47,15 +47,26 @@ class Worlds:
         noise: that refills what is not selected.
         samples: which of its samples.
         seed: of the noise.
+        memory: bytes that measuring may take; a quarter of what is free when None.
     """
 
     noise: Noise
     samples: range
     seed: int
+    memory: int | None = None
 
     def of(self, subject: Subject, masks: Masks) -> Values:
         """Return the measures of the paper's main table."""
-        return asdict(evaluate(subject, masks, self.noise, samples=self.samples, seed=self.seed))
+        return asdict(
+            evaluate(
+                subject,
+                masks,
+                self.noise,
+                samples=self.samples,
+                seed=self.seed,
+                memory=self.memory,
+            )
+        )
 
 
 def as_given(subject: Subject, masks: Masks, worlds: Worlds) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,20 +61,42 @@ class JobsTask:
         return answer
 
 
-class Measurements:
-    """Rows by job, and what they were made with."""
+@dataclass(frozen=True)
+class Part:
+    """The nodes at which jobs are measured.
 
-    def __init__(self, runs: Path) -> None:
+    Args:
+        first: so many of every job's; all when None.
+        counts: further limits, by a job's name.
+        only: these, instead of the first ones.
+    """
+
+    first: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    only: Collection[int] | None = None
+
+    def of(self, job: Job) -> list[int]:
+        """Return those of a job."""
+        if self.only is not None:
+            return [node for node in job.nodes if node in self.only]
+        limits = (len(job.nodes), self.first, self.counts.get(job.name))
+        return list(job.nodes[: min(limit for limit in limits if limit is not None)])
+
+
+class Measurements:
+    """Rows by job, of a part of its nodes, and what they were made with."""
+
+    def __init__(self, runs: Path, part: Part) -> None:
         self._runs = runs
+        self._part = part
         self._made: dict[str, None] = {}
 
-    def of(self, job: Job, *, device: str | None = None, count: int | None = None) -> list[Row]:
+    def of(self, job: Job, *, device: str | None = None) -> list[Row]:
         """Return what is kept of a job, in the order of its nodes.
 
         Args:
             job: which.
             device: on which it was measured; any when None, and then each node once.
-            count: only the first so many of its nodes.
         """
         by_node: dict[int, Row] = {}
         for each in [device] if device else _devices(self._runs):
@@ -90,7 +112,7 @@ class Measurements:
             by_node = {row["node"]: row for row in found} | by_node
             for hardware in dict.fromkeys(row["on"] for row in found):
                 self._made[_made_with(run.manifest, hardware)] = None
-        return [by_node[node] for node in job.nodes[:count] if node in by_node]
+        return [by_node[node] for node in self._part.of(job) if node in by_node]
 
     @property
     def made_with(self) -> tuple[str, ...]:
@@ -107,23 +129,21 @@ def measure(
 ) -> Measurements:
     """Measure what is missing of several jobs, the first node of all before the second of any.
 
+    What failed is tried again.
+
     Args:
         jobs: what.
         settings: how; `settings.nodes` limits the nodes of every job.
         counts: further limits, by a job's name.
         only: these nodes, instead of the first ones.
     """
+    part = Part(settings.nodes, counts or {}, only)
     if settings.measures:
-        _record(jobs, settings, counts or {}, only)
-    return Measurements(settings.runs)
+        _record(jobs, settings, part)
+    return Measurements(settings.runs, part)
 
 
-def _record(
-    jobs: Sequence[Job],
-    settings: Settings,
-    counts: Mapping[str, int],
-    only: Collection[int] | None,
-) -> None:
+def _record(jobs: Sequence[Job], settings: Settings, part: Part) -> None:
     with ExitStack() as stack:
         stores = []
         missing: list[tuple[int, int, int]] = []  # position, job, node
@@ -132,12 +152,12 @@ def _record(
             stack.enter_context(folders.locked(path))
             folders.prepare(path, _manifest(job, settings))
             stores.append(stack.enter_context(Store(path / folders.OUTCOMES, write=True)))
-            ended = set(stores[-1].ended())
-            first = len(job.nodes) if only else limit(job, settings, counts)
+            ended = set(stores[-1].ended(failed_too=False))
+            asked = set(part.of(job))
             missing += [
                 (at, place, node)
-                for at, node in enumerate(job.nodes[:first])
-                if at not in ended and (only is None or node in only)
+                for at, node in enumerate(job.nodes)
+                if at not in ended and node in asked
             ]
         missing.sort()
         task = JobsTask(
@@ -151,12 +171,6 @@ def _record(
             outcome = replace(outcome, query=Query(at, node))
             stores[place].add(outcome)
             settings.on_outcome(f"{jobs[place].cell}, {jobs[place].name}", outcome)
-
-
-def limit(job: Job, settings: Settings, counts: Mapping[str, int] | None = None) -> int | None:
-    """Return how many of its nodes a job is measured at; all when None."""
-    limits = [n for n in (settings.nodes, (counts or {}).get(job.name)) if n is not None]
-    return min(limits, default=None)
 
 
 def _path(runs: Path, device: str, job: Job) -> Path:

@@ -27,7 +27,7 @@ def run(settings: Settings) -> Report:
     lines: list[list[object]] = []
     counted: dict[Cell, list[int]] = {}
     for job in jobs:
-        numbers = [row["explanations"] for row in found.of(job, count=count)]
+        numbers = [row["explanations"] for row in found.of(job)]
         counted[job.cell] = numbers
         rows += [
             {"cell": str(job.cell), "explanations": number, "queries": numbers.count(number)}

@@ -8,7 +8,7 @@ from typing import Any
 from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import FRESH, MethodJob
-from zorro.experiments.measuring import Measurements, limit, mean, measure
+from zorro.experiments.measuring import Measurements, mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table
 from zorro.experiments.variants import ZORRO, variants_of, wanted
@@ -39,7 +39,7 @@ def run(settings: Settings) -> Report:
     """Measure every variant in every cell."""
     jobs = jobs_in(CITATION, settings)
     found = measure(jobs, settings, counts=COUNTS)
-    entries = list(_entries(jobs, found, settings))
+    entries = list(_entries(jobs, found))
     text = "\n".join([_INTRODUCTION, "", _agreement(entries), "", *_tables(entries)])
     return Report(REAL.title, entries, text, made_with=found.made_with)
 
@@ -53,10 +53,10 @@ _INTRODUCTION = (
 )
 
 
-def _entries(jobs: Sequence[MethodJob], found: Measurements, settings: Settings) -> Iterator[Entry]:
+def _entries(jobs: Sequence[MethodJob], found: Measurements) -> Iterator[Entry]:
     values = published_by("real_main", "metric", "method", "dataset", "model")
     for job in jobs:
-        rows = found.of(job, count=limit(job, settings, COUNTS))
+        rows = found.of(job)
         for name in MEASURES:
             cell, variant = job.cell, job.variant
             yield {

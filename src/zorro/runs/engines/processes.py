@@ -18,7 +18,7 @@ import torch
 
 from zorro.errors import RunError
 from zorro.runs.engines.engine import AHEAD, MOST_DEATHS, Backlog
-from zorro.runs.engines.shared_files import pack, shared_folder
+from zorro.runs.engines.shared_files import pack, shared_folder, unpack
 from zorro.runs.task import Outcome, Outcomes, Query, Task, answered
 
 # Threads of a parent that has used torch do not survive a fork; a fresh interpreter has none.
@@ -72,10 +72,10 @@ class _Worker:
 
 
 class _Pool:
-    def __init__(self, count: int, threads: int, payload: bytes) -> None:
+    def __init__(self, count: int, threads: int, packed: Path) -> None:
         self._count = count
         self._threads = threads
-        self._payload = payload
+        self._packed = packed
         self._workers: list[_Worker] = []
         self._died_early = 0
 
@@ -103,10 +103,12 @@ class _Pool:
         self._workers.clear()
 
     def _start(self) -> None:
+        # A process gets its arguments through a pipe. What does not fit into that at once would
+        # keep us waiting until it has imported all it needs, so it is told where the task lies.
         ours, theirs = _SPAWN.Pipe()
         process = _SPAWN.Process(
             target=_work,
-            args=(theirs, self._payload, self._threads, self._count),
+            args=(theirs, self._packed, self._threads, self._count),
             daemon=True,
             name=f"zorro-worker-{len(self._workers)}",
         )
@@ -189,7 +191,7 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _packed(task: Task, folder: Path) -> bytes:
+def _packed(task: Task, folder: Path) -> Path:
     try:
         return pack(task, folder)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -205,14 +207,14 @@ def _cause(exitcode: int | None) -> str:
     return f"exit code {exitcode}"
 
 
-def _work(connection: Connection, payload: bytes, threads: int, workers: int) -> None:
+def _work(connection: Connection, packed: Path, threads: int, workers: int) -> None:
     """Answer queries until the driver ends or says that there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to act on
     threading.Thread(target=_end_with_driver, daemon=True).start()
     torch.set_num_threads(threads)
     _log_to(connection)
     try:
-        answer = pickle.loads(payload).open(workers=workers)  # our own driver's
+        answer = unpack(packed).open(workers=workers)
     except Exception as error:
         connection.send(_Broken(_hint(error)))
         return

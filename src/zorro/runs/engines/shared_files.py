@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import shutil
@@ -10,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -33,16 +32,23 @@ def shared_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def pack(value: object, folder: Path) -> bytes:
-    """Pickle a value whose larger tensors go into files of `folder`."""
-    buffer = io.BytesIO()
-    _Packer(buffer, folder).dump(value)
-    return buffer.getvalue()
+def pack(value: object, folder: Path) -> Path:
+    """Pickle a value into a file of `folder`; its larger tensors get files of their own."""
+    path = folder / "packed.pickle"
+    with path.open("wb") as file:
+        _Packer(file, folder).dump(value)
+    return path
+
+
+def unpack(path: Path) -> Any:
+    """Return what this process or the one that has started it has packed."""
+    with path.open("rb") as file:
+        return pickle.load(file)
 
 
 class _Packer(pickle.Pickler):
-    def __init__(self, buffer: io.BytesIO, folder: Path) -> None:
-        super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
+    def __init__(self, file: BinaryIO, folder: Path) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
         self._folder = folder
         self._files: dict[tuple[object, ...], Path] = {}
 
