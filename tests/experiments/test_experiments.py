@@ -103,6 +103,24 @@ def test_agreement_counts_cells_in_which_all_four_measures_agree():
     assert "gcn:" not in text
 
 
+def test_entropies_are_means_over_explanations_that_select_something(paper_dir):
+    class Kept:
+        def of(self, job):
+            values = {"feature_entropy": 2.0, "node_entropy": 1.0, "fidelity": 0.5, "validity": 0}
+            nothing = {"feature_entropy": 0.0, "node_entropy": 0.0, "fidelity": 1.0, "validity": 1}
+            return [
+                {**values, "chosen": [3]},
+                {**values, "chosen": None},
+                {**nothing, "chosen": []},
+            ]
+
+    job = MethodJob(CITATION[0], variants.ZORRO[0])
+    entries = {entry["measure"]: entry for entry in real._entries([job], Kept())}
+    assert [entry["value"] for entry in entries.values()] == [2.0, 1.0, 2 / 3, 1 / 3]
+    assert all(entry["empty"] == 1 for entry in entries.values())
+    assert real._empty(list(entries.values())).endswith("zorro .85, ours, cora gcn: 1 of 3")
+
+
 def test_methods_are_chosen_by_their_name_or_their_jobs(paper_dir, data_dir):
     settings = Settings(runs=None, methods=("zorro .98 reference", "grad"))
     jobs = real.jobs_in(CITATION[:1], settings)
