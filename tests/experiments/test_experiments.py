@@ -25,6 +25,7 @@ from zorro.experiments import (
 )
 from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.jobs import MethodJob, MultiplicityJob, Place
+from zorro.experiments.measuring import measure
 from zorro.explainers import methods_in
 from zorro.runs.engines import Processes
 
@@ -127,6 +128,16 @@ def test_methods_are_chosen_by_their_name_or_their_jobs(paper_dir, data_dir):
     assert [job.name for job in jobs] == ["zorro .98 reference", "grad"]
     every = real.jobs_in(CITATION[:1], replace(settings, methods=None))
     assert "subgraphx" not in [job.name for job in every]
+
+
+def test_a_method_on_demand_is_reported_once_it_is_measured(tmp_path, paper_dir, data_dir):
+    settings = Settings(runs=tmp_path, measures=False)
+    job = MethodJob(CITATION[0], variants.Variant("empty", "empty"))
+    assert not variants.wanted(job, settings, without=("empty",))
+    measure([job], replace(settings, measures=True, nodes=1))
+    assert variants.wanted(job, settings, without=("empty",))
+    assert not variants.wanted(job, replace(settings, measures=True), without=("empty",))
+    assert not variants.wanted(job, replace(settings, methods=("grad",)), without=("empty",))
 
 
 def test_several_explanations_are_counted(paper_dir, data_dir):

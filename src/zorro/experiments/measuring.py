@@ -143,6 +143,12 @@ def measure(
     return Measurements(settings.runs, part)
 
 
+def is_kept(job: Job, settings: Settings) -> bool:
+    """Whether measuring a job was begun, on any device."""
+    paths = (_path(settings.runs, device, job) for device in _devices(settings.runs))
+    return any(folders.is_run(path) for path in paths)
+
+
 def _record(jobs: Sequence[Job], settings: Settings, part: Part) -> None:
     with ExitStack() as stack:
         stores = []

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from zorro.experiments.cells import Cell
 from zorro.experiments.experiment import Settings
 from zorro.experiments.jobs import PAPER_TAU, MethodJob, Variant
+from zorro.experiments.measuring import is_kept
 
 ZORRO = tuple(
     Variant(f"zorro {name}", "zorro-paper", {"tau": tau}) for name, tau in PAPER_TAU.items()
@@ -39,10 +40,12 @@ def wanted(job: MethodJob, settings: Settings, *, without: Sequence[str] = ()) -
     Args:
         job: which.
         settings: what is asked for.
-        without: methods that are measured only if they are named.
+        without: methods that are measured only if they are named; what is kept of them is reported
+            even so.
     """
     if job.variant.source is not None:
         return True
     if settings.methods is None:
-        return job.variant.name not in without
+        is_reported = not settings.measures and is_kept(job, settings)
+        return job.variant.name not in without or is_reported
     return job.variant.name in settings.methods or job.name in settings.methods
