@@ -26,7 +26,7 @@ ORDER = [
     {"sentence"},
     {"notebook"},
     {"explanation"},
-    {"meter"},
+    {"meter", "options"},
     {"explainer"},
     {"metrics"},
     {"pyg"},

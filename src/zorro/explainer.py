@@ -6,13 +6,13 @@ import copy
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from zorro.computational_graph import CHECKS, Check, ComputationalGraph, Extractor
-from zorro.data.validation import check_graph, check_seed
+from zorro.data.validation import check_graph
 from zorro.edge_index import Edges
 from zorro.errors import InputError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
@@ -23,6 +23,7 @@ from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
 from zorro.memory import default_budget
 from zorro.meter import Meter
 from zorro.noise import Draws, Noise, NoiseFunction, draws_of, resolve
+from zorro.options import Search, check_at_least, check_choice, check_parameters
 from zorro.predictor import Predictor, probabilities
 from zorro.search import (
     Budget,
@@ -36,9 +37,6 @@ from zorro.search import (
 )
 from zorro.selection import Selection
 from zorro.version import __version__
-
-Search = Literal["guided", "paper"]
-SEARCHES: tuple[Search, ...] = ("guided", "paper")
 
 
 class Zorro:
@@ -114,36 +112,33 @@ class Zorro:
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True)
-        if search not in SEARCHES:
-            raise InputError(f"search: expected one of {', '.join(SEARCHES)}, got {search!r}")
-        if evaluator not in EVALUATORS:
-            raise InputError(
-                f"evaluator: expected one of {', '.join(EVALUATORS)}, got {evaluator!r}"
-            )
-        if check not in CHECKS:
-            raise InputError(f"check: expected one of {', '.join(CHECKS)}, got {check!r}")
-        _check_tau(tau)
-        if not _is_number(confidence) or not 0 < confidence < 1:
-            raise InputError(f"confidence: expected a number between 0 and 1, got {confidence!r}")
-        limits = {
-            "max_seconds": max_seconds,
-            "max_elements": max_elements,
-            "max_evaluations": max_evaluations,
-        }
-        _check_claim(search, tau, delta)
-        _check_limits(search, limits)
-        check_seed(seed)
-        _at_least("samples", samples, 1)
-        _at_least("fresh_samples", fresh_samples, 1)
-        _at_least("halo", halo, 0)
+        asked = Parameters(
+            search=search,
+            tau=tau,
+            k=k,
+            samples=samples,
+            fresh_samples=fresh_samples,
+            confidence=confidence,
+            noise="",  # known when it is made ready, which takes time
+            seed=seed,
+            delta=delta,
+            max_seconds=max_seconds,
+            max_elements=max_elements,
+            max_evaluations=max_evaluations,
+        )
+        check_parameters(asked)
+        check_choice("evaluator", evaluator, EVALUATORS)
+        check_choice("check", check, CHECKS)
+        check_at_least("halo", halo, 0)
+        if hops is not None:
+            check_at_least("hops", hops, 0)
         features = features_of(x)
         memory = default_budget(features.device) if memory is None else memory
-        _at_least("memory", memory, 1)
-        if k is not None:
-            _at_least("k", k, 1)
-        if hops is not None:
-            _at_least("hops", hops, 0)
+        check_at_least("memory", memory, 1)
         self._noise = resolve(noise, features)
+        self.parameters = dataclasses.replace(
+            asked, noise=self._noise.name, delta=delta if search == "guided" else None
+        )
         self._predictor = Predictor(model, threshold=threshold)
         self._extractor = Extractor(
             self._predictor,
@@ -157,20 +152,6 @@ class Zorro:
         self._memory = memory
         self._choice = EvaluatorChoice(self._predictor, wanted=evaluator, memory=memory)
         self._size = features.shape
-        self.parameters = Parameters(
-            search=search,
-            tau=tau,
-            k=k,
-            samples=samples,
-            fresh_samples=fresh_samples,
-            confidence=confidence,
-            noise=self._noise.name,
-            seed=seed,
-            delta=delta if search == "guided" else None,
-            max_seconds=max_seconds,
-            max_elements=max_elements,
-            max_evaluations=max_evaluations,
-        )
 
     def asking(
         self,
@@ -189,9 +170,7 @@ class Zorro:
         given = {"tau": tau, "max_seconds": max_seconds}
         changes: dict[str, Any] = {name: it for name, it in given.items() if it is not None}
         p = dataclasses.replace(self.parameters, **changes)
-        _check_tau(p.tau)
-        _check_claim(p.search, p.tau, p.delta)
-        _check_limits(p.search, {"max_seconds": p.max_seconds})
+        check_parameters(p)
         other = copy.copy(self)
         other.parameters = p
         return other
@@ -242,10 +221,10 @@ class Zorro:
             distinct: leave out a set that another branch has found already.
             alternatives: return only this many of those found, the smallest ones, smallest first.
         """
-        _at_least("max_explanations", max_explanations, 1)
-        _at_least("max_depth", max_depth, 1)
+        check_at_least("max_explanations", max_explanations, 1)
+        check_at_least("max_depth", max_depth, 1)
         if alternatives is not None:
-            _at_least("alternatives", alternatives, 1)
+            check_at_least("alternatives", alternatives, 1)
         started = time.perf_counter()
         graph = self._extractor.extract(node)
         laboratory = self._laboratory(graph, None)
@@ -346,7 +325,7 @@ class Zorro:
             contrast: in what sense.
         """
         count = self.parameters.fresh_samples if samples is None else samples
-        _at_least("samples", count, 1)
+        check_at_least("samples", count, 1)
         graph = self._extractor.extract(node)
         versus = _versus(graph, why_not, contrast)
         first = self.parameters.samples  # those before it are the search's
@@ -488,8 +467,7 @@ def _status(result: Certified) -> Status:
 
 
 def _versus(graph: ComputationalGraph, why_not: int | None, contrast: Contrast) -> Versus | None:
-    if contrast not in CONTRASTS:
-        raise InputError(f"contrast: expected one of {', '.join(CONTRASTS)}, got {contrast!r}")
+    check_choice("contrast", contrast, CONTRASTS)
     if why_not is None:
         return None
     classes = graph.scores.numel()
@@ -507,42 +485,3 @@ def _event(graph: ComputationalGraph, versus: Versus | None) -> Event:
     if versus is None:
         return event_of(graph.predicted_class)
     return event_of(graph.predicted_class, versus.other, versus.contrast)
-
-
-def _check_tau(tau: float) -> None:
-    if not _is_number(tau) or not 0 < tau <= 1:
-        raise InputError(f"tau: expected a number above 0 and at most 1, got {tau!r}")
-
-
-def _check_claim(search: str, tau: float, delta: float | None) -> None:
-    if delta is None:
-        return
-    if not _is_number(delta) or not 0 < delta < 1:
-        raise InputError(f"delta: expected a number between 0 and 1, or None, got {delta!r}")
-    if search == "guided" and tau == 1:
-        raise InputError(
-            "tau: a fidelity of 1 cannot be certified from samples; expected less than 1, or "
-            "delta=None"
-        )
-
-
-def _check_limits(search: str, limits: Mapping[str, float | None]) -> None:
-    for name, value in limits.items():
-        if value is None:
-            continue
-        if search != "guided":
-            raise InputError(f"{name}: only the guided search has limits, got search={search!r}")
-        if name == "max_seconds":
-            if not _is_number(value) or not value > 0:
-                raise InputError(f"{name}: expected a number above 0, got {value!r}")
-        else:
-            _at_least(name, value, 1)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _at_least(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r}")

@@ -1,0 +1,77 @@
+"""What may be asked of `zorro.Zorro`: checked once, at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from zorro.data.validation import check_seed
+from zorro.errors import InputError
+from zorro.explanation import Parameters
+
+Search = Literal["guided", "paper"]
+SEARCHES: tuple[Search, ...] = ("guided", "paper")
+
+
+def check_parameters(asked: Parameters) -> None:
+    """Refuse what cannot be answered, naming the argument."""
+    check_choice("search", asked.search, SEARCHES)
+    if not _is_number(asked.tau) or not 0 < asked.tau <= 1:
+        raise InputError(f"tau: expected a number above 0 and at most 1, got {asked.tau!r}")
+    if not _is_number(asked.confidence) or not 0 < asked.confidence < 1:
+        raise InputError(f"confidence: expected a number between 0 and 1, got {asked.confidence!r}")
+    _check_claim(asked)
+    _check_limits(asked)
+    check_seed(asked.seed)
+    check_at_least("samples", asked.samples, 1)
+    check_at_least("fresh_samples", asked.fresh_samples, 1)
+    if asked.k is not None:
+        check_at_least("k", asked.k, 1)
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse what is none of the choices."""
+    if value not in choices:
+        raise InputError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
+
+
+def check_at_least(name: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number, or a smaller one."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+
+
+def _check_claim(asked: Parameters) -> None:
+    delta = asked.delta
+    if delta is None:
+        return
+    if not _is_number(delta) or not 0 < delta < 1:
+        raise InputError(f"delta: expected a number between 0 and 1, or None, got {delta!r}")
+    if asked.search == "guided" and asked.tau == 1:
+        raise InputError(
+            "tau: a fidelity of 1 cannot be certified from samples; expected less than 1, or "
+            "delta=None"
+        )
+
+
+def _check_limits(asked: Parameters) -> None:
+    limits = {
+        "max_seconds": asked.max_seconds,
+        "max_elements": asked.max_elements,
+        "max_evaluations": asked.max_evaluations,
+    }
+    for name, value in limits.items():
+        if value is None:
+            continue
+        if asked.search != "guided":
+            raise InputError(
+                f"{name}: only the guided search has limits, got search={asked.search!r}"
+            )
+        if name != "max_seconds":
+            check_at_least(name, value, 1)
+        elif not _is_number(value) or not value > 0:
+            raise InputError(f"{name}: expected a number above 0, got {value!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
