@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 from torch_geometric.nn import SimpleConv
 
 from zorro.experiments.measures import MEASURES, Worlds, first_nodes
-from zorro.explainers import Masks, Subjects
+from zorro.explainers import Masks, Subjects, evaluation
 
 FEATURES = 4
 
@@ -55,6 +56,14 @@ def test_masks_as_given(subject, worlds):
     assert values["node_entropy"] == pytest.approx(float(-(weights * weights.log()).sum()))
     last = subject.graph.candidates[-5:].tolist()
     assert values["chosen"] == last
+
+
+def test_the_memory_that_measuring_may_take_changes_nothing(subject, worlds, monkeypatch):
+    alone = MEASURES["as given"](subject, soft(subject), worlds)
+    assert 0 < alone["fidelity"] < 1
+    monkeypatch.setattr(evaluation, "default_budget", lambda device: pytest.fail("not asked"))
+    tight = replace(worlds, memory=1)  # one sample at a time
+    assert MEASURES["as given"](subject, soft(subject), tight) == alone
 
 
 def test_a_cut_mask_has_five_nodes_of_equal_weight(subject, worlds):
