@@ -46,6 +46,7 @@ OUTER = {"cli"}
 OPTIONAL = {
     "runs": {"pandas", "pyarrow", "ray"},
     "plot": {"matplotlib"},
+    "experiments": {"matplotlib"},  # its types
     "web": {"fastapi", "pydantic", "starlette", "uvicorn"},  # all of it, by one command alone
 }
 

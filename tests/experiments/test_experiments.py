@@ -133,11 +133,12 @@ def test_methods_are_chosen_by_their_name_or_their_jobs(paper_dir, data_dir):
 def test_a_method_on_demand_is_reported_once_it_is_measured(tmp_path, paper_dir, data_dir):
     settings = Settings(runs=tmp_path, measures=False)
     job = MethodJob(CITATION[0], variants.Variant("empty", "empty"))
-    assert not variants.wanted(job, settings, without=("empty",))
+    assert not variants.wanted(job, settings, on_demand=("empty",))
     measure([job], replace(settings, measures=True, nodes=1))
-    assert variants.wanted(job, settings, without=("empty",))
-    assert not variants.wanted(job, replace(settings, measures=True), without=("empty",))
-    assert not variants.wanted(job, replace(settings, methods=("grad",)), without=("empty",))
+    assert variants.wanted(job, settings, on_demand=("empty",))
+    assert not variants.wanted(job, settings, without=("empty",))
+    assert not variants.wanted(job, replace(settings, measures=True), on_demand=("empty",))
+    assert not variants.wanted(job, replace(settings, methods=("grad",)), on_demand=("empty",))
 
 
 def test_several_explanations_are_counted(paper_dir, data_dir):

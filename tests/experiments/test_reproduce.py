@@ -16,6 +16,7 @@ from zorro.experiments.measuring import mean, measure
 from zorro.experiments.paper_values import published, published_by
 from zorro.experiments.report import Report, as_csv, as_table
 from zorro.experiments.synthetic import against_the_house
+from zorro.plot.canvas import new_figure
 
 
 def test_the_published_values_are_those_of_the_paper():
@@ -51,9 +52,15 @@ def test_precision_and_accuracy_by_hand():
     assert against_the_house(row | {"chosen": None})["precision"] == 0
 
 
+def drawn():
+    figure = new_figure(2, 1)
+    figure.subplots().scatter([1, 2], [3, 4])
+    return figure
+
+
 def test_a_report_is_a_table_a_page_and_pictures(tmp_path):
     rows = [{"a": 1, "b": 0.5}, {"a": 2, "c": None}]
-    report = Report("Title", rows, as_table(["a"], [[None]]), {"figure": lambda path: path.touch()})
+    report = Report("Title", rows, as_table(["a"], [[None]]), {"figure": drawn})
     files = report.write(tmp_path / "new", "some", command="zorro reproduce some")
     assert [path.name for path in files] == ["some.csv", "some.md", "some.svg", "some.png"]
     assert all(path.exists() for path in files)
@@ -64,6 +71,8 @@ def test_a_report_is_a_table_a_page_and_pictures(tmp_path):
     assert "| – |" in page
     assert "![some](some.png)" in page
     assert as_csv([]) == "\n"
+    again = report.write(tmp_path / "again", "some", command="zorro reproduce some")
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in files]
 
 
 def test_the_first_house_nodes_are_a_fair_part(paper_dir):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from zorro.data.ba_community import house_of
 from zorro.experiments.cells import SYNTHETIC
@@ -13,6 +13,9 @@ from zorro.experiments.measuring import measure
 from zorro.experiments.report import Report, as_table
 from zorro.experiments.variants import in_both_settings, variants_of, wanted
 from zorro.plot import compare
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NODES = (300, 302)
 _SETTINGS = ("reference", "ours")
@@ -54,7 +57,7 @@ def run(settings: Settings) -> Report:
                 }
                 rows.append(entry)
                 lines.append([*list(entry.values())[:5], f"{inside} of {len(row['chosen'])}"])
-            figures[f"{node}_{setting}"] = _drawing(node, answers)
+            figures[f"{node}_{setting}"] = partial(_figure, node, answers)
     header = ["node", "prediction", "setting", "method", "chosen", "in the house"]
     return Report(EXAMPLES.title, rows, _TEXT + as_table(header, lines), figures, found.made_with)
 
@@ -65,13 +68,9 @@ _TEXT = (
 )
 
 
-def _drawing(node: int, answers: dict[str, list[int]]) -> Any:
-    def draw(path: Path) -> None:
-        _, data = loaded(SYNTHETIC)
-        figure = compare(answers, node, data.edge_index, hops=_HOPS, most_context=25)
-        figure.savefig(path, bbox_inches="tight")
-
-    return draw
+def _figure(node: int, answers: dict[str, list[int]]) -> Figure:
+    _, data = loaded(SYNTHETIC)
+    return compare(answers, node, data.edge_index, hops=_HOPS, most_context=25)
 
 
 EXAMPLES = Experiment(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -22,6 +22,9 @@ from zorro.experiments.variants import in_both_settings, variants_of, wanted
 from zorro.metrics import faithfulness
 from zorro.models import accuracy
 from zorro.plot.canvas import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # As the paper names them, and the saved state of each.
 EPOCHS: Mapping[str, int | None] = {
@@ -86,7 +89,7 @@ def run(settings: Settings) -> Report:
         FAITHFULNESS.title,
         rows,
         "\n".join([_TEXT, as_table(header, lines), "", _accuracy_table(accuracies)]),
-        {"figure": _drawing(accuracies, curves)},
+        {"figure": partial(_figure, accuracies, curves)},
         found.made_with,
     )
 
@@ -130,34 +133,27 @@ def _span(counts: set[int]) -> str:
     return str(min(counts)) if len(counts) == 1 else f"{min(counts)}–{max(counts)}"
 
 
-def _drawing(
+def _figure(
     accuracies: Mapping[str, Mapping[str, float]], curves: Mapping[str, list[float | None]]
-) -> Any:
-    def draw(path: Path) -> None:
-        figure = new_figure(8.5, 3.4)
-        left, right = figure.subplots(1, 2)
-        epochs = [int(epoch) for epoch in accuracies]
-        for place, (kind, name) in enumerate(
-            {"test": "test nodes", "motif": "house nodes"}.items()
-        ):
-            values = [accuracies[epoch][kind] for epoch in accuracies]
-            left.plot(epochs, values, marker="o", color=palette.CLASSES[place], label=name)
-        left.set(title="The model", xlabel="epoch", ylabel="accuracy", ylim=(-0.02, 1.02))
-        left.legend(frameon=False)
-        for place, (method, some) in enumerate(curves.items()):
-            points = [(e, v) for e, v in zip(epochs, some, strict=True) if v is not None]
-            if points:
-                style = "-" if method.startswith("zorro") else "--"
-                colour = palette.CLASSES[place % len(palette.CLASSES)]
-                right.plot(
-                    *zip(*points, strict=True), style, marker=".", color=colour, label=method
-                )
-        right.set(title="Its explanations", xlabel="epoch", ylabel="precision", ylim=(-0.02, 1.02))
-        right.legend(frameon=False, fontsize=7, ncols=2)
-        figure.tight_layout()
-        figure.savefig(path, bbox_inches="tight")
-
-    return draw
+) -> Figure:
+    figure = new_figure(8.5, 3.4)
+    left, right = figure.subplots(1, 2)
+    epochs = [int(epoch) for epoch in accuracies]
+    for place, (kind, name) in enumerate({"test": "test nodes", "motif": "house nodes"}.items()):
+        values = [accuracies[epoch][kind] for epoch in accuracies]
+        left.plot(epochs, values, marker="o", color=palette.CLASSES[place], label=name)
+    left.set(title="The model", xlabel="epoch", ylabel="accuracy", ylim=(-0.02, 1.02))
+    left.legend(frameon=False)
+    for place, (method, some) in enumerate(curves.items()):
+        points = [(e, v) for e, v in zip(epochs, some, strict=True) if v is not None]
+        if points:
+            style = "-" if method.startswith("zorro") else "--"
+            colour = palette.CLASSES[place % len(palette.CLASSES)]
+            right.plot(*zip(*points, strict=True), style, marker=".", color=colour, label=method)
+    right.set(title="Its explanations", xlabel="epoch", ylabel="precision", ylim=(-0.02, 1.02))
+    right.legend(frameon=False, fontsize=7, ncols=2)
+    figure.tight_layout()
+    return figure
 
 
 FAITHFULNESS = Experiment(

@@ -30,7 +30,7 @@ def run(settings: Settings) -> Report:
     jobs = [
         MethodJob(cell, variant, "hard") for variant in variants_of(settings) for cell in CITATION
     ]
-    jobs = [job for job in jobs if wanted(job, settings, without=_ON_DEMAND)]
+    jobs = [job for job in jobs if wanted(job, settings, on_demand=_ON_DEMAND)]
     found = measure(jobs, settings, counts=_COUNTS)
     theirs = _published()
     rows: list[dict[str, object]] = []

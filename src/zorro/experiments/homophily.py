@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,6 +19,9 @@ from zorro.experiments.report import Report, as_table
 from zorro.experiments.variants import ZORRO
 from zorro.metrics import homophily
 from zorro.plot.canvas import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _CELLS = tuple(cell for cell in CITATION if cell.dataset == "pubmed")
 _SETTINGS = ("reference graph", "ours")
@@ -65,7 +68,7 @@ def run(settings: Settings) -> Report:
                 rows.append(entry)
                 lines.append(list(entry.values()))
         if points:
-            figures[setting.replace(" ", "_")] = _drawing(points, setting)
+            figures[setting.replace(" ", "_")] = partial(_figure, points, setting)
     return Report(
         HOMOPHILY.title,
         rows,
@@ -105,30 +108,27 @@ def _by_outcome(cell: Cell, rows: Sequence[Mapping[str, Any]]) -> dict[str, Poin
     return {name: np.array(pairs).reshape(-1, 2).T for name, pairs in by_outcome.items()}
 
 
-def _drawing(points: Mapping[tuple[str, str], Points], setting: str) -> Any:
-    def draw(path: Path) -> None:
-        models = list(dict.fromkeys(model for model, _ in points))
-        figure = new_figure(3.1 * len(models), 3.6)
-        every = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)[0]
-        colours = {"right": palette.CLASSES[1], "wrong": palette.CLASSES[0]}
-        for axes, model in zip(every, models, strict=True):
-            for outcome, colour in colours.items():
-                those = points.get((model, outcome), np.zeros((2, 0)))
-                jitter = np.random.default_rng(0).normal(0, 0.012, those.shape)
-                axes.scatter(*(those + jitter), s=5, color=colour, alpha=0.35, linewidths=0)
-                _contours(axes, those, colour)
-                axes.plot([], [], color=colour, label=f"{outcome} ({those.shape[1]})")
-            axes.set(title=model.upper(), xlabel="true homophily")
-            axes.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal")
-            axes.legend(
-                loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8, frameon=False, ncols=2
-            )
-        every[0].set_ylabel("predicted homophily")
-        figure.suptitle(f"PubMed, explanations with τ = .85, {setting}", fontsize=10)
-        figure.tight_layout()
-        figure.savefig(path, bbox_inches="tight")
-
-    return draw
+def _figure(points: Mapping[tuple[str, str], Points], setting: str) -> Figure:
+    models = list(dict.fromkeys(model for model, _ in points))
+    figure = new_figure(3.1 * len(models), 3.6)
+    every = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)[0]
+    colours = {"right": palette.CLASSES[1], "wrong": palette.CLASSES[0]}
+    for axes, model in zip(every, models, strict=True):
+        for outcome, colour in colours.items():
+            those = points.get((model, outcome), np.zeros((2, 0)))
+            jitter = np.random.default_rng(0).normal(0, 0.012, those.shape)
+            axes.scatter(*(those + jitter), s=5, color=colour, alpha=0.35, linewidths=0)
+            _contours(axes, those, colour)
+            axes.plot([], [], color=colour, label=f"{outcome} ({those.shape[1]})")
+        axes.set(title=model.upper(), xlabel="true homophily")
+        axes.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal")
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8, frameon=False, ncols=2
+        )
+    every[0].set_ylabel("predicted homophily")
+    figure.suptitle(f"PubMed, explanations with τ = .85, {setting}", fontsize=10)
+    figure.tight_layout()
+    return figure
 
 
 def _contours(axes: Any, those: Points, colour: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from zorro import palette
 from zorro.experiments.cells import CITATION, Cell
@@ -13,6 +13,9 @@ from zorro.experiments.jobs import MultiplicityJob
 from zorro.experiments.measuring import measure
 from zorro.experiments.report import Report, as_table
 from zorro.plot.canvas import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MOST = 10
 _NODES = 100  # of each cell unless said otherwise
@@ -55,31 +58,28 @@ def run(settings: Settings) -> Report:
         MULTIPLICITY.title,
         rows,
         text + as_table(header, lines),
-        {"figure": _drawing(counted)},
+        {"figure": partial(_figure, counted)},
         found.made_with,
     )
 
 
-def _drawing(counted: Mapping[Cell, list[int]]) -> Any:
-    def draw(path: Path) -> None:
-        sets = list(dict.fromkeys(cell.dataset for cell in counted))
-        figure = new_figure(3.6 * len(sets), 3)
-        every = figure.subplots(1, len(sets), sharey=True, squeeze=False)[0]
-        for axes, dataset in zip(every, sets, strict=True):
-            of_set = [cell for cell in counted if cell.dataset == dataset]
-            width = 0.8 / len(of_set)
-            for place, cell in enumerate(of_set):
-                numbers = counted[cell]
-                shares = [numbers.count(n) / max(1, len(numbers)) for n in range(_MOST + 1)]
-                at = [n - 0.4 + (place + 0.5) * width for n in range(_MOST + 1)]
-                axes.bar(at, shares, width, color=palette.CLASSES[place], label=cell.model.upper())
-            axes.set(title=dataset, xlabel="explanations", xticks=range(0, _MOST + 1, 2))
-        every[0].set_ylabel("share of the queries")
-        every[-1].legend(frameon=False, fontsize=8)
-        figure.tight_layout()
-        figure.savefig(path, bbox_inches="tight")
-
-    return draw
+def _figure(counted: Mapping[Cell, list[int]]) -> Figure:
+    sets = list(dict.fromkeys(cell.dataset for cell in counted))
+    figure = new_figure(3.6 * len(sets), 3)
+    every = figure.subplots(1, len(sets), sharey=True, squeeze=False)[0]
+    for axes, dataset in zip(every, sets, strict=True):
+        of_set = [cell for cell in counted if cell.dataset == dataset]
+        width = 0.8 / len(of_set)
+        for place, cell in enumerate(of_set):
+            numbers = counted[cell]
+            shares = [numbers.count(n) / max(1, len(numbers)) for n in range(_MOST + 1)]
+            at = [n - 0.4 + (place + 0.5) * width for n in range(_MOST + 1)]
+            axes.bar(at, shares, width, color=palette.CLASSES[place], label=cell.model.upper())
+        axes.set(title=dataset, xlabel="explanations", xticks=range(0, _MOST + 1, 2))
+    every[0].set_ylabel("share of the queries")
+    every[-1].legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    return figure
 
 
 MULTIPLICITY = Experiment(

@@ -33,7 +33,7 @@ def jobs_in(cells: Sequence[Cell], settings: Settings) -> list[MethodJob]:
     """Return what the table is made of: Zorro in both settings, others on the whole prediction."""
     variants = (*(variant.referring() for variant in ZORRO), *variants_of(settings))
     every = [MethodJob(cell, variant) for variant in variants for cell in cells]
-    return [job for job in every if wanted(job, settings, without=_ON_DEMAND)]
+    return [job for job in every if wanted(job, settings, on_demand=_ON_DEMAND)]
 
 
 def run(settings: Settings) -> Report:

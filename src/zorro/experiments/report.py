@@ -8,18 +8,22 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
 import torch_geometric
 
+from zorro.plot.canvas import save
 from zorro.version import __version__
 from zorro.whole_file import whole_file
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Row = Mapping[str, Any]
-# Called with a path, draws it; so that experiments need no plotting package to be listed.
-Draw = Callable[[Path], None]
+# Called when it is to be written, so that experiments need no plotting package to be listed.
+Draw = Callable[[], "Figure"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Report:
         title: of the table.
         rows: one measured value or mean each, with what it is of.
         text: Markdown: tables beside the published values, and what to make of them.
-        figures: by name; each draws itself into a file.
+        figures: what draws them, by name.
         made_with: versions and hardware behind the rows; those in use when empty.
     """
 
@@ -49,11 +53,11 @@ class Report:
         drawn = []
         for figure, draw in self.figures.items():
             stem = name if figure == "figure" else f"{name}_{figure}"
+            canvas = draw()
             for kind in ("svg", "png"):
                 drawn.append(folder / f"{stem}.{kind}")
-                partial = folder / f".{stem}.{kind}"  # matplotlib tells the kind by the ending
-                draw(partial)
-                partial.replace(drawn[-1])
+                with whole_file(drawn[-1]) as file:
+                    save(canvas, file, kind=kind)
         pictures = [f"![{path.stem}]({path.name})" for path in drawn if path.suffix == ".png"]
         made_with = "; ".join(self.made_with) or versions()
         page = folder / f"{name}.md"

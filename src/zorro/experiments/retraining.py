@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,6 +19,9 @@ from zorro.experiments.report import Report, as_table
 from zorro.experiments.variants import variants_of, wanted
 from zorro.models import TrainingSettings
 from zorro.plot.canvas import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _CELL = Cell("cora", "gcn")
 _COUNTS = (1, 5, 10, 50, 100)
@@ -113,7 +116,7 @@ def run(settings: Settings) -> Report:
         RETRAINING.title,
         rows,
         _TEXT.format(len(training)) + _table(rows),
-        {"figure": _drawing(rows)},
+        {"figure": partial(_figure, rows)},
         tuple(dict.fromkeys((*found.made_with, *trained.made_with))),
     )
 
@@ -155,36 +158,33 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     return as_table(["method", *map(str, _COUNTS), "all 1433"], lines)
 
 
-def _drawing(rows: Sequence[Mapping[str, Any]]) -> Any:
-    def draw(path: Path) -> None:
-        figure = new_figure(5.6, 3.8)
-        axes = figure.subplots()
-        methods = [m for m in dict.fromkeys(row["method"] for row in rows) if m != "all features"]
-        for place, method in enumerate(methods):
-            mine = [row for row in rows if row["method"] == method and row["accuracy"] is not None]
-            colour = "0.5" if method == "random" else palette.CLASSES[place]
-            axes.errorbar(
-                [row["features"] for row in mine],
-                [row["accuracy"] for row in mine],
-                yerr=[row["spread"] for row in mine],
-                marker="o",
-                markersize=4,
-                capsize=2,
-                color=colour,
-                label=method,
-            )
-        for row in rows:
-            if row["method"] == "all features" and row["accuracy"] is not None:
-                axes.axhline(row["accuracy"], color="0.3", linestyle="--", linewidth=1)
-                axes.text(1, row["accuracy"] + 0.01, "all 1,433 features", fontsize=8)
-        axes.set_xscale("log")
-        axes.set_xticks(_COUNTS, labels=[str(count) for count in _COUNTS])
-        axes.set(xlabel="features kept", ylabel="test accuracy", ylim=(0, 0.9))
-        axes.legend(frameon=False, fontsize=8)
-        figure.tight_layout()
-        figure.savefig(path, bbox_inches="tight")
-
-    return draw
+def _figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    figure = new_figure(5.6, 3.8)
+    axes = figure.subplots()
+    methods = [m for m in dict.fromkeys(row["method"] for row in rows) if m != "all features"]
+    for place, method in enumerate(methods):
+        mine = [row for row in rows if row["method"] == method and row["accuracy"] is not None]
+        colour = "0.5" if method == "random" else palette.CLASSES[place]
+        axes.errorbar(
+            [row["features"] for row in mine],
+            [row["accuracy"] for row in mine],
+            yerr=[row["spread"] for row in mine],
+            marker="o",
+            markersize=4,
+            capsize=2,
+            color=colour,
+            label=method,
+        )
+    for row in rows:
+        if row["method"] == "all features" and row["accuracy"] is not None:
+            axes.axhline(row["accuracy"], color="0.3", linestyle="--", linewidth=1)
+            axes.text(1, row["accuracy"] + 0.01, "all 1,433 features", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_xticks(_COUNTS, labels=[str(count) for count in _COUNTS])
+    axes.set(xlabel="features kept", ylabel="test accuracy", ylim=(0, 0.9))
+    axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    return figure
 
 
 RETRAINING = Experiment("roar", "Retraining on few features (Cora, GCN)", "fig:retraining", run)

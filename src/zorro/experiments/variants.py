@@ -34,18 +34,27 @@ def in_both_settings(
     }
 
 
-def wanted(job: MethodJob, settings: Settings, *, without: Sequence[str] = ()) -> bool:
+def wanted(
+    job: MethodJob,
+    settings: Settings,
+    *,
+    without: Sequence[str] = (),
+    on_demand: Sequence[str] = (),
+) -> bool:
     """Whether a job is asked for: by its method's name, or by its own, the setting included.
 
     Args:
         job: which.
         settings: what is asked for.
-        without: methods that are measured only if they are named; what is kept of them is reported
-            even so.
+        without: methods that are left out unless they are named.
+        on_demand: methods that are measured only if they are named; what is kept of them is
+            reported even so.
     """
+    name = job.variant.name
     if job.variant.source is not None:
         return True
-    if settings.methods is None:
-        is_reported = not settings.measures and is_kept(job, settings)
-        return job.variant.name not in without or is_reported
-    return job.variant.name in settings.methods or job.name in settings.methods
+    if settings.methods is not None:
+        return name in settings.methods or job.name in settings.methods
+    if name in on_demand:
+        return not settings.measures and is_kept(job, settings)
+    return name not in without
