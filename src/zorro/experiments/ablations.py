@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from zorro.experiments.cells import Cell
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import FRESH, PAPER_TAU, MethodJob, Variant
-from zorro.experiments.measuring import mean, measure
+from zorro.experiments.measuring import is_empty, mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table, triple
 from zorro.experiments.variants import in_both_settings
@@ -17,7 +17,8 @@ _MEASURES = ("node_entropy", "feature_entropy", "fidelity", "validity")
 _NOTE = (
     "Entries are *paper* / *reference graph* / *ours*: published; the published set-up (truncated "
     "graph, its own 100 noise samples to measure on) run here; the whole graph's prediction "
-    f"explained, measured on {FRESH} samples that the search has not seen.\n\n"
+    f"explained, measured on {FRESH} samples that the search has not seen. Empty "
+    "explanations, which have no entropy, are counted in the last column (reference / ours).\n\n"
 )
 
 
@@ -55,14 +56,15 @@ def _report(
     for key in options:
         some = {setting: found.of(jobs[key, setting]) for setting in ("reference", "ours")}
         line: list[object] = [*key, len(some["ours"])]
+        empty = {setting: sum(map(is_empty, of_it)) for setting, of_it in some.items()}
         for name in _MEASURES:
             each: dict[str, float | None] = {"paper": values[*key, name]}
             each |= {setting: mean(of_it, name) for setting, of_it in some.items()}
             line.append(triple(*each.values()))
             place = dict(zip(names, key, strict=True))
             rows.append({**place, "measure": name, "nodes": len(some["ours"]), **each})
-        lines.append(line)
-    text = _NOTE + as_table([*names, "nodes", *_MEASURES], lines)
+        lines.append([*line, " / ".join(map(str, empty.values()))])
+    text = _NOTE + as_table([*names, "nodes", *_MEASURES, "empty"], lines)
     return Report(experiment.title, rows, text, made_with=found.made_with)
 
 

@@ -214,7 +214,17 @@ def mean(rows: Sequence[Row], measure: str) -> float | None:
 
 
 def values_of(rows: Sequence[Row], measure: str) -> Iterator[float]:
-    """Yield a measure's values, without rows that lack it."""
+    """Yield a measure's values, without rows that lack it.
+
+    A mask that selects nothing has no distribution, hence no entropy; the published means of
+    entropies leave such explanations out as well.
+    """
     for row in rows:
-        if row.get(measure) is not None:
+        is_missing = measure.endswith("_entropy") and is_empty(row)
+        if row.get(measure) is not None and not is_missing:
             yield float(row[measure])
+
+
+def is_empty(row: Row) -> bool:
+    """Whether an explanation selects nothing."""
+    return row.get("chosen") == []

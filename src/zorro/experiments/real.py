@@ -8,7 +8,7 @@ from typing import Any
 from zorro.experiments.cells import CITATION, Cell
 from zorro.experiments.experiment import Experiment, Settings
 from zorro.experiments.jobs import FRESH, MethodJob
-from zorro.experiments.measuring import Measurements, mean, measure
+from zorro.experiments.measuring import Measurements, is_empty, mean, measure
 from zorro.experiments.paper_values import published_by
 from zorro.experiments.report import Report, as_table
 from zorro.experiments.variants import ZORRO, variants_of, wanted
@@ -19,7 +19,6 @@ MEASURES = {
     "fidelity": "RDT-fidelity",
     "validity": "Validity",
 }
-ENTROPIES = ("feature_entropy", "node_entropy")
 # How far a mean may be from the published one to count as reproduced.
 TOLERANCES = {"feature_entropy": 0.15, "node_entropy": 0.15, "fidelity": 0.02, "validity": 0.02}
 # Slow ones are measured on a part of the nodes, SubgraphX only when it is asked for.
@@ -62,10 +61,8 @@ def _entries(jobs: Sequence[MethodJob], found: Measurements) -> Iterator[Entry]:
     values = published_by("real_main", "metric", "method", "dataset", "model")
     for job in jobs:
         rows = found.of(job)
-        selecting = [row for row in rows if row["chosen"] != []]
         for name in MEASURES:
             cell, variant = job.cell, job.variant
-            some = selecting if name in ENTROPIES else rows
             yield {
                 "measure": name,
                 "method": variant.name,
@@ -73,9 +70,9 @@ def _entries(jobs: Sequence[MethodJob], found: Measurements) -> Iterator[Entry]:
                 "dataset": cell.dataset,
                 "model": cell.model,
                 "nodes": len(rows),
-                "empty": len(rows) - len(selecting),
+                "empty": sum(map(is_empty, rows)),
                 "published": values.get((name, variant.name, cell.dataset, cell.model)),
-                "value": mean(some, name),
+                "value": mean(rows, name),
             }
 
 
