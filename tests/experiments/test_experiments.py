@@ -82,6 +82,11 @@ def test_rank_correlation_needs_every_epoch():
     assert faithfulness._kendall([0.1, 0.1, 0.1], test) is None
 
 
+def test_precisions_are_compared_on_the_same_nodes():
+    runs = [[{"node": node} for node in nodes] for nodes in ((1, 2, 3), (3, 1), (1, 3, 4))]
+    assert faithfulness._common(runs) == {1, 3}
+
+
 def test_agreement_counts_cells_in_which_all_four_measures_agree():
     cells = [("cora", "gcn"), ("cora", "gat")]
     entries = [

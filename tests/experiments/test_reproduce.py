@@ -15,7 +15,7 @@ from zorro.experiments.jobs import MethodJob, Variant
 from zorro.experiments.measuring import mean, measure
 from zorro.experiments.paper_values import published, published_by
 from zorro.experiments.report import Report, as_csv, as_table
-from zorro.experiments.synthetic import against_the_house
+from zorro.experiments.synthetic import against_the_house, mean_precision
 from zorro.plot.canvas import new_figure
 
 
@@ -50,6 +50,10 @@ def test_precision_and_accuracy_by_hand():
     assert found["precision"] == pytest.approx(2 / 3)
     assert found["accuracy"] == pytest.approx(1 - (1 + 3) / 20)
     assert against_the_house(row | {"chosen": None})["precision"] == 0
+    nothing = row | {"chosen": []}
+    assert mean_precision([row, nothing]) == found["precision"]
+    assert mean_precision([nothing]) == 0
+    assert mean_precision([]) is None
 
 
 def drawn():
