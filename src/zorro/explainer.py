@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zorro.arguments import check_at_least, check_choice
 from zorro.computational_graph import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph
 from zorro.edge_index import Edges
@@ -23,7 +24,7 @@ from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
 from zorro.memory import default_budget
 from zorro.meter import Meter
 from zorro.noise import Draws, Noise, NoiseFunction, draws_of, resolve
-from zorro.options import Search, check_at_least, check_choice, check_parameters
+from zorro.options import Search, check_parameters
 from zorro.predictor import Predictor, probabilities
 from zorro.search import (
     Budget,

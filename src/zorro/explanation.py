@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
 
+from zorro.arguments import check_choice
 from zorro.errors import InputError
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.fidelity.event import Contrast
@@ -229,10 +230,7 @@ class Explanation:
                 self.graph.num_features, self.features
             ).unsqueeze(0),
         }
-        if node_mask_type not in masks:
-            raise InputError(
-                f"node_mask_type: expected one of {', '.join(masks)}, got {node_mask_type!r}"
-            )
+        check_choice("node_mask_type", node_mask_type, masks)
         carried = {"x": x, "edge_index": edge_index}
         return PygExplanation(
             node_mask=masks[node_mask_type](),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
+from zorro.arguments import check_at_least, check_choice
 from zorro.data.validation import check_seed
 from zorro.errors import InputError
 from zorro.explanation import Parameters
@@ -27,18 +27,6 @@ def check_parameters(asked: Parameters) -> None:
     check_at_least("fresh_samples", asked.fresh_samples, 1)
     if asked.k is not None:
         check_at_least("k", asked.k, 1)
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse what is none of the choices."""
-    if value not in choices:
-        raise InputError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
-
-
-def check_at_least(name: str, value: object, least: int) -> None:
-    """Refuse what is not a whole number, or a smaller one."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r}")
 
 
 def _check_claim(asked: Parameters) -> None:

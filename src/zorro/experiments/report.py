@@ -51,13 +51,13 @@ class Report:
         with whole_file(table) as file:
             file.write(as_csv(self.rows).encode())
         drawn = []
-        for figure, draw in self.figures.items():
-            stem = name if figure == "figure" else f"{name}_{figure}"
-            canvas = draw()
+        for part, draw in self.figures.items():
+            stem = name if part == "figure" else f"{name}_{part}"
+            figure = draw()
             for kind in ("svg", "png"):
                 drawn.append(folder / f"{stem}.{kind}")
                 with whole_file(drawn[-1]) as file:
-                    save(canvas, file, kind=kind)
+                    save(figure, file, kind=kind)
         pictures = [f"![{path.stem}]({path.name})" for path in drawn if path.suffix == ".png"]
         made_with = "; ".join(self.made_with) or versions()
         page = folder / f"{name}.md"

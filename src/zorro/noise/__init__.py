@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from zorro.arguments import check_choice
 from zorro.errors import InputError
 from zorro.features import Features, features_of
 from zorro.noise.column_marginals import ColumnMarginals, SparseDraws
@@ -55,8 +56,7 @@ def resolve(noise: str | Noise | NoiseFunction, x: Tensor | Features) -> Noise:
         x: (N, d), the feature matrix of the whole data set, dense, sparse or stored.
     """
     if isinstance(noise, str):
-        if noise not in _BY_NAME:
-            raise InputError(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}")
+        check_choice("noise", noise, NOISES)
         return _BY_NAME[noise](features_of(x))
     if isinstance(noise, Noise):
         return noise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from zorro.arguments import check_at_least, check_choice
 from zorro.errors import InputError
 from zorro.runs.engines.engine import Engine
 from zorro.runs.engines.in_process import InProcess
@@ -40,9 +41,9 @@ def engine_of(
     """
     if not isinstance(name, str):
         return name
-    if name not in ENGINES:
-        raise InputError(f"engine: expected one of {', '.join(ENGINES)}, got {name!r}")
-    _check(workers)
+    check_choice("engine", name, ENGINES)
+    if workers is not None:
+        check_at_least("workers", workers, 1)
     if name != "ray" and (address is not None or gpus_per_worker):
         given = "address" if address is not None else "gpus_per_worker"
         raise InputError(f"{given}: only the engine ray has one, got engine={name!r}")
@@ -56,10 +57,3 @@ def engine_of(
     from zorro.runs.engines.ray_cluster import RayCluster
 
     return RayCluster(address, workers=workers, threads=threads, gpus_per_worker=gpus_per_worker)
-
-
-def _check(workers: int | None) -> None:
-    if workers is None:
-        return
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InputError(f"workers: expected a whole number of at least 1, got {workers!r}")
