@@ -12,7 +12,8 @@ import zorro
 ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
-    {"arguments", "errors", "memory", "names", "palette", "rings", "version", "whole_file"},
+    {"agreement", "arguments", "errors", "memory", "names", "palette", "rings"},
+    {"version", "whole_file"},
     {"grouping"},
     {"column_values"},
     {"predictor", "extras", "edge_index", "features", "receptive_field"},

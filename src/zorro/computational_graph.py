@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from zorro.agreement import same_output
 from zorro.edge_index import Edges, EdgesByReceiver, ascending, contains, edges_of
 from zorro.errors import InputError, ModelError
 from zorro.extras import Extras
@@ -22,8 +23,6 @@ logger = logging.getLogger(__name__)
 Check = Literal["auto", "whole", "local", "none"]
 CHECKS: tuple[Check, ...] = get_args(Check)
 
-# Two runs of one model on one input agree to rounding, whatever the order of their sums.
-_TOLERANCE = 1e-4
 _MOST_WIDENINGS = 4
 _COMPARE = "check='whole' to compare with the whole graph, "
 _BACKWARDS = {
@@ -314,12 +313,6 @@ class Extractor:
             graph.query,
             graph.hops,
         )
-
-
-def same_output(one: Tensor, other: Tensor) -> bool:
-    """Whether scores (…, C) are equal up to rounding and predict the same classes."""
-    close = torch.allclose(one, other, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
-    return close and bool((one.argmax(-1) == other.argmax(-1)).all())
 
 
 def _each(edges: Tensor, nodes: Tensor) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zorro.computational_graph import same_output
+from zorro.agreement import same_output
 from zorro.explainers.subject import Subject
 from zorro.fidelity import EvaluatorChoice
 from zorro.memory import default_budget

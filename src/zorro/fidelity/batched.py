@@ -9,7 +9,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from zorro.computational_graph import ComputationalGraph, same_output
+from zorro.agreement import same_output
+from zorro.computational_graph import ComputationalGraph
 from zorro.fidelity.evaluator import Evaluator, Gains
 from zorro.fidelity.event import Event, Predicts
 from zorro.noise import Draws

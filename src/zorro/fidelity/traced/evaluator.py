@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, fx
 
-from zorro.computational_graph import ComputationalGraph, same_output
+from zorro.agreement import same_output
+from zorro.computational_graph import ComputationalGraph
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator, Gains
 from zorro.fidelity.traced.change import Change

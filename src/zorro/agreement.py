@@ -1,0 +1,47 @@
+"""When two outputs of one model count as the same."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_TOLERANCE = 1e-4  # of sums in another order, in single precision or better
+_ROUNDINGS = 4  # in half precision a rounding is larger than that; so many of them add up
+_SHARE = 1e-3  # of the distance between scores: less hardly ever decides which is the highest
+_LAST_DIGITS = 64  # roundings that a score may be off, whatever the distance
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """Return how far two runs of one model on one input may differ, relative to the output."""
+    if not dtype.is_floating_point:
+        return _TOLERANCE
+    return max(_TOLERANCE, _ROUNDINGS * torch.finfo(dtype).eps)
+
+
+def close(one: Tensor, other: Tensor) -> bool:
+    """Whether scores (…, C) are equal up to rounding.
+
+    Scores that lie close together are held to a finer measure: what decides is the distance
+    between them, however small they are.
+    """
+    if one.shape != other.shape:
+        return False
+    allowed = tolerance(one.dtype)
+    if not torch.allclose(one, other, rtol=allowed, atol=allowed, equal_nan=True):
+        return False
+    known = one.isfinite() & other.isfinite()
+    if not bool(known.any()):
+        return True
+    eps = torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
+    high, low = torch.where(known, one, -torch.inf), torch.where(known, one, torch.inf)
+    spread = (high.amax(-1) - low.amin(-1)).clamp(min=0)  # (…)
+    size = torch.where(known, one.abs(), 0).amax(-1)  # (…)
+    share = max(_SHARE, allowed if allowed > _TOLERANCE else 0.0)
+    limit = share * spread + _LAST_DIGITS * eps * size
+    difference = torch.where(known, (one - other).abs(), 0).amax(-1)  # (…)
+    return bool((difference <= limit).all())
+
+
+def same_output(one: Tensor, other: Tensor) -> bool:
+    """Whether scores (…, C) are equal up to rounding and predict the same classes."""
+    return close(one, other) and bool((one.argmax(-1) == other.argmax(-1)).all())
