@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from zorro import data, models
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.predictor import Predictor
 
 RESULTS = Path(__file__).parent / "results"

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 from zorro import Explanation, Zorro
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.data import check_graph
 from zorro.grouping import ranges
 from zorro.noise import resolve

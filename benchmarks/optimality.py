@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.fidelity import Evaluator, EvaluatorChoice
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor

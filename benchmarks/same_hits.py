@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from zorro import data, models
-from zorro.computational_graph import ComputationalGraph, Extractor
+from zorro.cut import ComputationalGraph, Extractor
 from zorro.fidelity import EvaluatorChoice
 from zorro.noise import Draws, draws_of, resolve
 from zorro.predictor import Predictor

@@ -8,7 +8,7 @@ from torch import nn
 from torch_geometric.nn import APPNP, ChebConv, GATConv, GCNConv, GINConv, SAGEConv
 
 from zorro import Explanation, Zorro
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.data import check_graph
 from zorro.errors import InputError, ModelError
 from zorro.features import TensorFeatures
@@ -191,13 +191,25 @@ def test_the_local_check_finds_what_the_whole_graph_shows(name, directed, option
         assert (here.hops, here.context_matters) == (there.hops, there.context_matters)
 
 
-def test_a_model_that_looks_further_than_any_cut_is_refused():
+def test_how_far_a_model_looks_is_found_out_without_running_it_on_all():
     x, _ = a_graph()
     chain = torch.stack([torch.arange(1, 120), torch.arange(119)])
-    with pytest.raises(ModelError, match=r"node 0 depends on more than .* pass hops="):
-        Zorro(Unseen(9), x.to_sparse(), chain).explain(0)
-    graph = Extractor(Predictor(Unseen(9)), x.to_sparse(), chain, hops=9).extract(0)
+    graph = Extractor(Predictor(Unseen(9)), x.to_sparse(), chain).extract(0)
+    assert graph.candidates.tolist() == list(range(10))
     assert torch.allclose(graph.scores, Unseen(9)(x, chain)[0])
+
+
+class LooksEverywhere(nn.Module):
+    def forward(self, x, edge_index):
+        return x[:, :3] + x[:, 3:6].mean(0)
+
+
+def test_a_model_that_looks_everywhere_is_refused_or_gets_all_nodes_for_candidates():
+    x, edge_index = a_graph()
+    with pytest.raises(ModelError, match=r"however far away.*: check='whole' to compare"):
+        Zorro(LooksEverywhere(), x.to_sparse(), edge_index).explain(0)
+    graph = Extractor(Predictor(LooksEverywhere()), x, edge_index).extract(0)
+    assert graph.holds_all
 
 
 class DenseOnly(Net):

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from zorro import Zorro, models, rdt_fidelity
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.data import open_stored, store
 from zorro.errors import InputError, ModelError
 from zorro.noise import NOISES, resolve
@@ -169,7 +169,7 @@ class Mean(nn.Module):
 
 def test_a_model_that_needs_the_whole_graph_is_refused(tmp_path):
     graph, _ = stored(a_graph(), tmp_path / "graph")
-    with pytest.raises(ModelError, match="messages further, or check='none' to explain"):
+    with pytest.raises(ModelError, match="however far away.*: use a smaller graph, or pass hops="):
         Extractor(Predictor(Mean()), graph.x, graph.edge_index).extract(5)
 
 

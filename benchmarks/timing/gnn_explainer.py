@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.explain import Explainer, GNNExplainer
 
 from timing.cells import Cell, Row, Subject, load, seconds
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.predictor import Predictor
 
 EPOCHS = 200

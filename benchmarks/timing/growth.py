@@ -12,7 +12,7 @@ from torch import nn
 from timing.cells import SAMPLES, Cell, K, Row, Subject, load
 from timing.ours import explained, front_door
 from zorro import data, models
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.fidelity import EvaluatorName
 from zorro.predictor import Predictor
 

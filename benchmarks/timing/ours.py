@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from timing.cells import SAMPLES, TAU, Cell, K, Row, Subject, load, seconds
 from timing.published import count_evaluations
 from zorro import Zorro
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.explanation import Explanation
 from zorro.fidelity import BatchedEvaluator, EvaluatorName
 from zorro.fidelity.batched import DEFAULT_MEMORY

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from timing.cells import SAMPLES, Cell, Row, Subject, load, seconds
-from zorro.computational_graph import ComputationalGraph, Extractor
+from zorro.cut import ComputationalGraph, Extractor
 from zorro.explanation import Explanation
 from zorro.predictor import Predictor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -67,6 +68,26 @@ def edges_of(edge_index: Tensor | Edges, num_nodes: int) -> Edges:
     return TensorEdges(edge_index, num_nodes) if isinstance(edge_index, Tensor) else edge_index
 
 
+class Neighbours(Protocol):
+    """Which nodes are next to which, by edges that are followed in some way."""
+
+    def incoming(self, nodes: Tensor, *, most: int | None = None) -> Tensor:
+        """Ids of the edges that lead to `nodes`, `most` of each node at most."""
+        ...
+
+    def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
+        """Ascending ids of `seeds` and of every node at most `hops` steps away from them."""
+        ...
+
+    def with_senders(self, nodes: Tensor, edges: Tensor) -> Tensor:
+        """Ascending ids of `nodes` and of those from which `edges` lead to them."""
+        ...
+
+    def induced(self, nodes: Tensor) -> Tensor:
+        """Ascending ids of the edges between `nodes` (ascending)."""
+        ...
+
+
 class EdgesByReceiver:
     """Edges grouped by the node that receives their message.
 
@@ -98,15 +119,7 @@ class EdgesByReceiver:
 
     def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
         """Ascending ids of `seeds` and of every node at most `hops` messages away from them."""
-        reached = ascending(seeds)
-        frontier = reached
-        for _ in range(hops):
-            senders = ascending(self._senders(self.incoming(frontier)))
-            frontier = senders[~contains(reached, senders)]
-            if frontier.numel() == 0:
-                break
-            reached = torch.cat([reached, frontier]).sort().values
-        return reached
+        return _neighbourhood(seeds, hops, lambda nodes: self._senders(self.incoming(nodes)))
 
     def with_senders(self, nodes: Tensor, edges: Tensor) -> Tensor:
         """Ascending ids of `nodes` and of those that send along `edges`."""
@@ -117,12 +130,62 @@ class EdgesByReceiver:
         edges = self.incoming(nodes)
         return edges[contains(nodes, self._senders(edges))].sort().values
 
+    def degree(self, nodes: Tensor) -> Tensor:
+        """How many edges have each of `nodes` for their receiver."""
+        start = self._by_receiver.start
+        return start[nodes + 1] - start[nodes]
+
     def ends(self, edges: Tensor) -> tuple[Tensor, Tensor]:
         """Return the nodes that send along `edges` (e,) and those that receive, (e,) each."""
         return self._senders(edges), self._edges.nodes(1 - self._sender, edges)
 
     def _senders(self, edges: Tensor) -> Tensor:
         return self._edges.nodes(self._sender, edges)
+
+
+class EdgesBothWays:
+    """Edges by either of their nodes, whatever the direction of messages.
+
+    Args:
+        incoming: edges by the node that receives their message.
+        outgoing: the same edges by the node that sends it.
+    """
+
+    def __init__(self, incoming: EdgesByReceiver, outgoing: EdgesByReceiver) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    def incoming(self, nodes: Tensor, *, most: int | None = None) -> Tensor:
+        """Ids of the edges at `nodes`, `most` of each node and direction at most."""
+        ways = (self._incoming, self._outgoing)
+        return ascending(torch.cat([way.incoming(nodes, most=most) for way in ways]))
+
+    def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
+        """Ascending ids of `seeds` and of every node at most `hops` edges away from them."""
+        return _neighbourhood(seeds, hops, lambda nodes: self._ends(self.incoming(nodes)))
+
+    def with_senders(self, nodes: Tensor, edges: Tensor) -> Tensor:
+        """Ascending ids of `nodes` and of all nodes of `edges`."""
+        return ascending(torch.cat([nodes, self._ends(edges)]))
+
+    def induced(self, nodes: Tensor) -> Tensor:
+        """Ascending ids of the edges between `nodes` (ascending)."""
+        return self._incoming.induced(nodes)
+
+    def _ends(self, edges: Tensor) -> Tensor:
+        return torch.cat(self._incoming.ends(edges))
+
+
+def _neighbourhood(seeds: Tensor, hops: int, next_to: Callable[[Tensor], Tensor]) -> Tensor:
+    reached = ascending(seeds)
+    frontier = reached
+    for _ in range(hops):
+        found = ascending(next_to(frontier))
+        frontier = found[~contains(reached, found)]
+        if frontier.numel() == 0:
+            break
+        reached = torch.cat([reached, frontier]).sort().values
+    return reached
 
 
 def ascending(ids: Tensor) -> Tensor:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import logging
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from zorro.agreement import close
 from zorro.arguments import check_at_least, check_choice
-from zorro.computational_graph import CHECKS, Check, ComputationalGraph, Extractor
+from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph
 from zorro.edge_index import Edges
-from zorro.errors import InputError
+from zorro.errors import InputError, ModelError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
 from zorro.features import Features, features_of
 from zorro.fidelity import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
@@ -36,8 +38,19 @@ from zorro.search import (
     search_multiple,
     unwatched,
 )
+from zorro.search.found import Found
 from zorro.selection import Selection
 from zorro.version import __version__
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_GUARDED = 2  # samples that are evaluated again where all else is redrawn too
+_DOUBTFUL = 8  # where it is not clear that nothing else matters
+
+
+class _MoreMattersError(Exception):
+    """Nodes matter that are no candidates."""
 
 
 class Zorro:
@@ -149,6 +162,8 @@ class Zorro:
             hops=hops,
             halo=halo,
             check=check,
+            noise=self._noise,
+            seed=seed,
         )
         self._memory = memory
         self._choice = EvaluatorChoice(self._predictor, wanted=evaluator, memory=memory)
@@ -195,11 +210,15 @@ class Zorro:
             on_step: told of each step of the search; what it raises ends the search.
         """
         started = time.perf_counter()
-        graph = self._extractor.extract(node)
-        versus = _versus(graph, why_not, contrast)
-        laboratory = self._laboratory(graph, versus)
-        result = self._search(laboratory, None, on_step)
-        return self._explanation(graph, versus, result, laboratory, started)
+
+        def on(graph: ComputationalGraph) -> Explanation:
+            versus = _versus(graph, why_not, contrast)
+            laboratory = self._laboratory(graph, versus)
+            result = self._search(laboratory, None, on_step)
+            guarded = self._guarded(graph, laboratory, result)
+            return self._explanation(guarded, versus, result, laboratory, started)
+
+        return self._on_a_sufficient_cut(node, on)
 
     def explain_multiple(
         self,
@@ -226,8 +245,19 @@ class Zorro:
         check_at_least("max_depth", max_depth, 1)
         if alternatives is not None:
             check_at_least("alternatives", alternatives, 1)
+        results = self._on_a_sufficient_cut(
+            node, lambda graph: self._several(graph, max_explanations, max_depth, distinct)
+        )
+        if alternatives is None:
+            return results
+        results.sort(key=lambda e: (e.node_entropy + e.feature_entropy, len(e.nodes)))
+        return results[:alternatives]
+
+    def _several(
+        self, graph: ComputationalGraph, max_explanations: int, max_depth: int, distinct: bool
+    ) -> list[Explanation]:
+        """Return several explanations found on one cut."""
         started = time.perf_counter()
-        graph = self._extractor.extract(node)
         laboratory = self._laboratory(graph, None)
         results: list[Explanation] = []
         selections: list[Selection] = []
@@ -242,15 +272,56 @@ class Zorro:
             selection = result.found.selection
             if not any(self._repeats(selection, other, distinct) for other in selections):
                 selections.append(selection)
-                results.append(self._explanation(graph, None, result, laboratory, started))
+                guarded = self._guarded(graph, laboratory, result)
+                results.append(self._explanation(guarded, None, result, laboratory, started))
                 started = time.perf_counter()
                 laboratory.restart()
             if len(results) == max_explanations or budget.is_spent(laboratory.evaluations):
                 break
-        if alternatives is None:
-            return results
-        results.sort(key=lambda e: (e.node_entropy + e.feature_entropy, len(e.nodes)))
-        return results[:alternatives]
+        return results
+
+    def _on_a_sufficient_cut(self, node: int, explain: Callable[[ComputationalGraph], T]) -> T:
+        """Return what `explain` gives on the first cut that turns out to hold all that matters."""
+        for graph in self._extractor.cuts(node):
+            try:
+                return explain(graph)
+            except _MoreMattersError as told:
+                logger.info("node %d: %s", node, told)
+        raise ModelError(
+            f"the model's output at node {node} is another on the whole graph than on any part of "
+            "it, even with all nodes for candidates: it depends on more than x and edge_index"
+        )
+
+    def _guarded(
+        self, graph: ComputationalGraph, laboratory: Laboratory, result: Certified
+    ) -> ComputationalGraph:
+        """Evaluate some of the samples that the claim rests on where all else is redrawn too.
+
+        Raises `_MoreMattersError` unless the same comes out. Where there can be no more candidates
+        than the user wants, the graph that is returned tells that its context matters.
+        """
+        if graph.checked == "none" or graph.context_matters or graph.holds_all:
+            return graph
+        if self._agrees(graph, laboratory, result.found.selection):
+            return graph
+        if self._extractor.can_widen:
+            raise _MoreMattersError(
+                f"more than {graph.candidates.numel()} candidates matter, so there are more now"
+            )
+        return dataclasses.replace(graph, context_matters=True)
+
+    def _agrees(
+        self, graph: ComputationalGraph, laboratory: Laboratory, selection: Selection
+    ) -> bool:
+        """Whether some samples that were evaluated last give the same with all else redrawn."""
+        draws = laboratory.last
+        count = min(_DOUBTFUL if self._extractor.reach.doubtful else _GUARDED, draws.shape[0])
+        samples = torch.arange(count, device=graph.x.device)
+        few = draws.only(samples)
+        mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
+        inputs = torch.where(mask, graph.candidate_x, few.matrices(samples))  # (s, n, d)
+        expected = self._choice.evaluator(graph, few).scores(selection)  # (s, C)
+        return close(self._extractor.guard.scores(graph, inputs), expected)
 
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
         """Whether a set says what another one said: in part, for the guided search."""
@@ -327,7 +398,7 @@ class Zorro:
         """
         count = self.parameters.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
-        graph = self._extractor.extract(node)
+        graph = self._on_a_sufficient_cut(node, self._guarded_with_nothing_kept)
         versus = _versus(graph, why_not, contrast)
         first = self.parameters.samples  # those before it are the search's
         fresh = range(first, first + count)
@@ -337,6 +408,13 @@ class Zorro:
             num_nodes=self._size[0],
             confidence=self.parameters.confidence,
         )
+
+    def _guarded_with_nothing_kept(self, graph: ComputationalGraph) -> ComputationalGraph:
+        laboratory = self._laboratory(graph, None)
+        evaluator = laboratory.evaluator(laboratory.draws(range(_DOUBTFUL)))
+        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
+        found = Found(nothing, hits=0, samples=_DOUBTFUL, moves=())
+        return self._guarded(graph, laboratory, Certified(found))
 
     def _laboratory(self, graph: ComputationalGraph, versus: Versus | None) -> Laboratory:
         p = self.parameters
@@ -401,7 +479,7 @@ class Zorro:
             ),
             fidelity=self._estimate(graph, versus, found.selection, fresh),
             search_fidelity=FidelityEstimate(found.hits, found.samples, p.confidence),
-            status=_status(result),
+            status=_status(result, graph),
             parameters=p,
             graph=GraphSummary(
                 candidates=graph.candidates.numel(),
@@ -456,10 +534,12 @@ def rdt_fidelity(
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
 
 
-def _status(result: Certified) -> Status:
+def _status(result: Certified, graph: ComputationalGraph) -> Status:
     selection = result.found.selection
     if not result.in_budget:
         return "budget exhausted"
+    if graph.context_matters:
+        return "conditional"
     if selection.is_blank:
         return "nothing needed"
     if selection.nodes.all() and selection.features.all():

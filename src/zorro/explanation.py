@@ -22,7 +22,14 @@ from zorro.notebook import card
 from zorro.search.certificate import Certificate
 from zorro.sentence import Claim, phrases, text
 
-Status = Literal["certified", "reached", "nothing needed", "everything needed", "budget exhausted"]
+Status = Literal[
+    "certified",
+    "conditional",
+    "reached",
+    "nothing needed",
+    "everything needed",
+    "budget exhausted",
+]
 T = TypeVar("T")
 MaskType = Literal["attributes", "object", "common_attributes"]
 

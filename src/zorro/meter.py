@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from zorro.computational_graph import ComputationalGraph
+from zorro.cut import ComputationalGraph
 from zorro.errors import InputError
 from zorro.fidelity import FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator

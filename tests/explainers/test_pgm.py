@@ -9,7 +9,7 @@ from scipy import stats
 from torch import nn
 from torch_geometric.nn import GCNConv
 
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.errors import InputError
 from zorro.explainers.pgm import PGM, dependence
 from zorro.explainers.subject import Subject

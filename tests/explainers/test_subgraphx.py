@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch_geometric.nn import GCNConv, MessagePassing
 
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.errors import InputError
 from zorro.explainers.coalition_values import CoalitionValues
 from zorro.explainers.masked_runs import MaskedRuns, ZeroFilled

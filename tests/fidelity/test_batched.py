@@ -9,7 +9,7 @@ from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINEConv, GraphConv, MessagePassing
 from torch_geometric.utils import erdos_renyi_graph
 
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator
 from zorro.noise import draws_of, resolve

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from zorro import Zorro, data, models
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator, EvaluatorChoice
 from zorro.fidelity.traced import TracedEvaluator, layers, program

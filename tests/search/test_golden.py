@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zorro import data, models
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.fidelity import EvaluatorChoice
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor

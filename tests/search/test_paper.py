@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.nn import MessagePassing
 
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.fidelity import BatchedEvaluator
 from zorro.metrics import stability
 from zorro.noise import draws_of, resolve

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from zorro.computational_graph import ComputationalGraph
+from zorro.cut import ComputationalGraph
 from zorro.errors import InputError
 from zorro.explainers.coalition_values import Coalition, CoalitionValues
 from zorro.explainers.masked_runs import MaskedRuns

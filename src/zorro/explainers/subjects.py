@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zorro.computational_graph import Check, Extractor
+from zorro.cut import Check, Extractor
 from zorro.data.validation import check_graph, check_seed
 from zorro.edge_index import Edges
 from zorro.explainers.subject import Subject

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from zorro.agreement import same_output
-from zorro.computational_graph import ComputationalGraph
+from zorro.cut import ComputationalGraph
+from zorro.errors import ModelError
 from zorro.fidelity.evaluator import Evaluator, Gains
 from zorro.fidelity.event import Event, Predicts
 from zorro.noise import Draws
@@ -125,7 +126,7 @@ class BatchedEvaluator(Evaluator):
     def gains(self, selection: Selection) -> Gains | None:
         """Return what each element would add, from a backward pass through the model."""
         total = torch.zeros_like(self._x)  # (n, d): what each entry would add
-        copies = self._copies if self._copies_are_independent else 1
+        copies = self._copies if self.copies_are_independent else 1
         for inputs, noise in self._inputs(selection):
             for start in range(0, inputs.size(0), copies):
                 part = slice(start, start + copies)
@@ -144,7 +145,7 @@ class BatchedEvaluator(Evaluator):
 
     def run(self, inputs: Tensor, *, differentiable: bool = False) -> Tensor:
         """Return the query's scores (b, C) on perturbed inputs (b, n, d)."""
-        copies = self._copies if self._copies_are_independent else 1
+        copies = self._copies if self.copies_are_independent else 1
         self._runs += inputs.size(0)
         return torch.cat(
             [
@@ -222,16 +223,19 @@ class BatchedEvaluator(Evaluator):
         return self._edges_of_copies[copies]
 
     @cached_property
-    def _copies_are_independent(self) -> bool:
+    def copies_are_independent(self) -> bool:
+        """Whether copies in one batch do not influence each other; found out if it is not known."""
         if self._independent is not None:
             return self._independent
         if self._copies == 1:
             return True
         true = self._x.unsqueeze(0)
         noisy = self._draws.matrices(torch.zeros(1, dtype=torch.long, device=self.device))
-        together = self._run_copies(torch.cat([noisy, true]))
         alone = torch.cat([self._run_copies(noisy), self._run_copies(true)])
-        independent = same_output(together, alone)
+        try:
+            independent = same_output(self._run_copies(torch.cat([noisy, true])), alone)
+        except ModelError:  # it takes so many nodes and no more
+            independent = False
         if not independent:
             logger.warning(
                 "node %d: copies of the graph in one batch influence each other, so samples are "

@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import fx
 
-from zorro.computational_graph import ComputationalGraph
+from zorro.cut import ComputationalGraph
 from zorro.errors import ModelError
 from zorro.fidelity.batched import BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator
@@ -43,24 +43,33 @@ class EvaluatorChoice:
         self._traced: fx.Graph | None = None
         self._reason = "" if wanted != "any-model" else "it was asked for"
         self._checked: tuple[ComputationalGraph, Program | None] | None = None
+        self._independent: tuple[ComputationalGraph, bool] | None = None
 
     def evaluator(
         self, graph: ComputationalGraph, draws: Draws, event: Event | None = None
     ) -> Evaluator:
         """Return an evaluator of a query on some draws of noise."""
         program = self._program(graph, draws)
-        # A batch of copies gave each what it gives alone, or the program would have been refused.
         batched = BatchedEvaluator(
             self._predictor,
             graph,
             draws,
             memory=self._memory,
             event=event,
-            independent=None if program is None else True,
+            independent=self._are_independent(graph, program),
         )
         if program is None:
+            self._independent = (graph, batched.copies_are_independent)
             return batched
         return TracedEvaluator(self._predictor, program, graph, draws, batched, memory=self._memory)
+
+    def _are_independent(self, graph: ComputationalGraph, program: Program | None) -> bool | None:
+        """Whether copies in one batch are known not to influence each other."""
+        if program is not None:
+            return True  # they gave each what it gives alone, or the program would be refused
+        if self._independent is not None and self._independent[0] is graph:
+            return self._independent[1]
+        return None
 
     def _program(self, graph: ComputationalGraph, draws: Draws) -> Program | None:
         """Return the model's program for a query, compared with the model once."""

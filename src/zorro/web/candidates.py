@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from zorro.computational_graph import ComputationalGraph
+from zorro.cut import ComputationalGraph
 from zorro.names import label
 from zorro.page import payload
 from zorro.page.surroundings import Surroundings

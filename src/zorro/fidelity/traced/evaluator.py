@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, fx
 
 from zorro.agreement import same_output
-from zorro.computational_graph import ComputationalGraph
+from zorro.cut import ComputationalGraph
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator, Gains
 from zorro.fidelity.traced.change import Change

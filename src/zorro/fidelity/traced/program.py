@@ -14,7 +14,7 @@ from torch import Tensor, fx, nn
 from torch.nn import functional
 from torch_geometric.nn import MessagePassing
 
-from zorro.computational_graph import ComputationalGraph
+from zorro.cut import ComputationalGraph
 from zorro.edge_index import ascending
 from zorro.fidelity.traced.change import Change, ChangedRows
 from zorro.fidelity.traced.layers import Unserved, linear, plan_of

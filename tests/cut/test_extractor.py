@@ -16,9 +16,9 @@ from torch_geometric.nn import (
 from torch_geometric.utils import k_hop_subgraph
 
 from zorro import data, models
-from zorro.computational_graph import Extractor
+from zorro.cut import Extractor
 from zorro.edge_index import EdgesByReceiver, TensorEdges
-from zorro.errors import InputError, ModelError
+from zorro.errors import InputError
 from zorro.predictor import Predictor
 from zorro.receptive_field import hops_of
 
@@ -152,6 +152,7 @@ def test_hops_that_are_given_are_kept_and_the_influence_is_told(caplog):
     graph = Extractor(Predictor(model), x, edge_index, hops=1).extract(100)
     assert (graph.hops, graph.context_matters) == (1, True)
     assert "more than 1 hops away influence" in caplog.text
+    assert "nothing is certified" in caplog.text
     whole = model.eval()(x, edge_index)[100]
     assert torch.allclose(graph.scores, whole, atol=1e-5)
 
@@ -182,9 +183,12 @@ class GlobalMean(nn.Module):
         return x + x.mean(0)
 
 
-def test_influence_without_hops_is_an_error():
-    with pytest.raises(ModelError, match="pass hops="):
-        Extractor(Predictor(GlobalMean()), *a_graph()).extract(5)
+def test_where_all_nodes_matter_all_are_candidates():
+    x, edge_index = a_graph()
+    graph = Extractor(Predictor(GlobalMean()), x, edge_index).extract(5)
+    assert graph.candidates.tolist() == list(range(200))
+    assert torch.equal(graph.edge_index, edge_index)
+    assert graph.target == 5
 
 
 def test_an_isolated_node_is_a_graph_of_one():

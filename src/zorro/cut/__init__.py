@@ -1,0 +1,6 @@
+"""What a prediction can see, cut out of the graph so that the prediction stays."""
+
+from zorro.cut.computational_graph import ComputationalGraph
+from zorro.cut.extractor import CHECKS, Check, Extractor
+
+__all__ = ["CHECKS", "Check", "ComputationalGraph", "Extractor"]

@@ -1,0 +1,50 @@
+"""The part of a graph on which a query is explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from zorro.extras import Extras
+
+
+@dataclass(frozen=True)
+class ComputationalGraph:
+    """The subgraph on which a query is explained.
+
+    Rows 0 … n−1 of `x` are the candidates, in ascending order of their ids in the whole graph;
+    the rows after them are context: nodes whose features are never candidates but whose edges
+    the candidates' layers need (a degree-normalising layer must see all neighbours of the
+    outermost candidates).
+    """
+
+    query: int
+    candidates: Tensor  # (n,) ids in the whole graph
+    context: Tensor  # (c,) ids in the whole graph
+    x: Tensor  # (n + c, d)
+    edge_index: Tensor  # (2, e), rows of x
+    extras: Extras
+    target: int  # the query's row
+    hops: int
+    both_ways: bool  # whether candidates are found against the direction of messages too
+    halo: int
+    checked: str  # what the output was compared with: "whole", "local" or "none"
+    whole: bool  # evaluated on the whole graph because no cut preserved the prediction
+    context_matters: bool  # the context's features move the prediction too
+    scores: Tensor  # (C,), the model's output at the query
+
+    @property
+    def candidate_x(self) -> Tensor:
+        """The candidates' true features, (n, d)."""
+        return self.x[: self.candidates.numel()]
+
+    @property
+    def predicted_class(self) -> int:
+        """The class that the model predicts for the query."""
+        return int(self.scores.argmax())
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether every node of the whole graph is a candidate."""
+        return self.whole and self.context.numel() == 0
