@@ -42,7 +42,7 @@ def made_explanation(
         search_fidelity=FidelityEstimate(92, 100),
         status=status,
         parameters=Parameters("guided", 0.85, 10, 100, 1000, 0.95, "column-marginals", 0, 0.05),
-        graph=GraphSummary(9, 13, 20, 2, 1, "whole", False, True, *size),
+        graph=GraphSummary(9, 13, 20, 2, 1, "whole", False, False, *size),
         evaluator="traced",
         evaluations=100,
         seconds=0.1234,

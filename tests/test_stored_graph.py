@@ -169,7 +169,7 @@ class Mean(nn.Module):
 
 def test_a_model_that_needs_the_whole_graph_is_refused(tmp_path):
     graph, _ = stored(a_graph(), tmp_path / "graph")
-    with pytest.raises(ModelError, match="however far away.*: use a smaller graph, or pass hops="):
+    with pytest.raises(ModelError, match=r"however far away.*: use a smaller graph, or pass hops="):
         Extractor(Predictor(Mean()), graph.x, graph.edge_index).extract(5)
 
 

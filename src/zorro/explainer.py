@@ -7,6 +7,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -34,6 +35,7 @@ from zorro.search import (
     Laboratory,
     OnStep,
     search,
+    search_beyond_chance,
     search_certified,
     search_multiple,
     unwatched,
@@ -76,6 +78,9 @@ class Zorro:
         samples: noise samples that the search sees.
         fresh_samples: further samples, unseen by the search, on which the fidelity is measured.
         confidence: of the fidelity's interval.
+        beyond_chance: ask for a set that adds something where random inputs get the answer
+            often enough: F(S) ≥ F(∅) + τ (1 − F(∅)), certified in the same way. The guided
+            search's.
         max_seconds: time for one search; then the best so far is returned, and said to be that.
         max_elements: most nodes and features together.
         max_evaluations: most perturbed inputs that a search runs. These limits are the guided
@@ -112,6 +117,7 @@ class Zorro:
         samples: int = 100,
         fresh_samples: int = 1000,
         confidence: float = 0.95,
+        beyond_chance: bool = False,
         max_seconds: float | None = None,
         max_elements: int | None = None,
         max_evaluations: int | None = None,
@@ -139,6 +145,7 @@ class Zorro:
             max_seconds=max_seconds,
             max_elements=max_elements,
             max_evaluations=max_evaluations,
+            beyond_chance=beyond_chance,
         )
         check_parameters(asked)
         check_choice("evaluator", evaluator, EVALUATORS)
@@ -339,16 +346,20 @@ class Zorro:
         if p.search == "paper":
             evaluator = laboratory.evaluator(laboratory.draws(range(p.samples)))
             return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step))
-        return search_certified(
+        find = partial(
+            search_certified,
             laboratory,
-            tau=p.tau,
-            delta=p.delta,
             samples=p.samples,
             k=p.k,
             budget=self._budget(),
             allowed=allowed,
             on_step=on_step,
         )
+        if p.beyond_chance:
+            return search_beyond_chance(
+                laboratory, find, tau=p.tau, delta=p.delta, confidence=p.confidence
+            )
+        return find(tau=p.tau, delta=p.delta)
 
     def _budget(self) -> Budget:
         p = self.parameters
@@ -492,6 +503,7 @@ class Zorro:
                 context_matters=graph.context_matters,
                 num_nodes=self._size[0],
                 num_features=self._size[1],
+                both_ways=graph.both_ways,
             ),
             evaluator=laboratory.evaluator_name,
             evaluations=laboratory.evaluations,
@@ -499,6 +511,7 @@ class Zorro:
             version=__version__,
             certificate=result.certificate,
             versus=versus,
+            chance=result.chance,
         )
 
 
@@ -538,7 +551,7 @@ def _status(result: Certified, graph: ComputationalGraph) -> Status:
     selection = result.found.selection
     if not result.in_budget:
         return "budget exhausted"
-    if graph.context_matters:
+    if graph.context_matters or (graph.checked == "none" and result.certificate is not None):
         return "conditional"
     if selection.is_blank:
         return "nothing needed"

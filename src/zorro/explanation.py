@@ -60,6 +60,7 @@ class Parameters:
     max_seconds: float | None = None
     max_elements: int | None = None
     max_evaluations: int | None = None
+    beyond_chance: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class GraphSummary:
     `"whole"` graph, a `"local"` test that nothing beyond moves it, or `"none"`. `whole` says that
     no cut of the graph preserved the prediction, so that the whole graph was used;
     `context_matters` that nodes outside the candidates influence it too (they keep their true
-    features).
+    features, and nothing is certified). `both_ways` says that candidates were also looked for
+    against the direction of the model's messages.
     """
 
     candidates: int
@@ -94,6 +96,7 @@ class GraphSummary:
     context_matters: bool
     num_nodes: int
     num_features: int
+    both_ways: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,9 @@ class Explanation:
     `status` says how far the claim goes: `"certified"` (`certificate` has the proof), `"reached"`
     on the search's samples alone, `"nothing needed"` and `"everything needed"` for the empty and
     the full set, `"budget exhausted"` for the best that was found within the limits.
+    `"conditional"` is not certified: it holds while something that matters keeps its true values,
+    and `caveat` says what. `chance` is the share of random inputs that get the same answer with
+    nothing kept, where the set was to go beyond that.
     """
 
     node: int
@@ -128,6 +134,7 @@ class Explanation:
     version: str
     certificate: Certificate | None = None
     versus: Versus | None = None
+    chance: FidelityEstimate | None = None
 
     @property
     def probability(self) -> float:
@@ -136,8 +143,21 @@ class Explanation:
 
     @property
     def certified(self) -> bool:
-        """Whether the fidelity was shown to be at least τ."""
-        return self.certificate is not None and self.certificate.certified
+        """Whether the fidelity was shown to be at least τ, with all else redrawn."""
+        shown = self.certificate is not None and self.certificate.certified
+        return shown and self.status != "conditional"
+
+    @property
+    def caveat(self) -> str | None:
+        """What was left at its true values, though it may matter; None if nothing was."""
+        if self.graph.context_matters:
+            return (
+                f"nodes more than {self.graph.hops} hops away matter too, and kept their true "
+                "features"
+            )
+        if self.graph.checked == "none":
+            return "the graph around the cut was left out, and whether it matters was not checked"
+        return None
 
     @property
     def node_entropy(self) -> float:
@@ -161,10 +181,13 @@ class Explanation:
             features=len(self.features),
             status=self.status,
             tau=self.parameters.tau,
+            shown=certificate.tau if certificate else self.parameters.tau,
             sure=1 - certificate.delta if certificate and certificate.certified else None,
             fidelity=self.fidelity,
             other=self.versus.other if self.versus else None,
             contrast=self.versus.contrast if self.versus else None,
+            caveat=self.caveat,
+            chance=self.chance,
         )
 
     def sentence(self, names: Names | None = None) -> str:
@@ -192,10 +215,17 @@ class Explanation:
                     "graph": GraphSummary(**values["graph"]),
                     "certificate": _optional(Certificate, values.get("certificate")),
                     "versus": _optional(Versus, values.get("versus")),
+                    "chance": _optional(FidelityEstimate, values.get("chance")),
                 }
-            )
+            )._without_false_claim()
         except (KeyError, TypeError) as error:
             raise InputError(f"values: not an explanation as to_dict writes it ({error})") from None
+
+    def _without_false_claim(self) -> Explanation:
+        """Return an earlier version's claim about less than all that matters as what it is."""
+        if self.graph.context_matters and self.status != "budget exhausted":
+            return dataclasses.replace(self, status="conditional")
+        return self
 
     def to_json(self) -> str:
         """Return the explanation as one line of JSON."""
@@ -290,7 +320,9 @@ class Explanation:
                 f"{_interval(self.fidelity)} on {self.fidelity.samples} fresh samples "
                 f"({seen.value:.2f} on the {seen.samples} of the search)",
             ),
+            *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
             ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
+            *([("but", self.caveat)] if self.caveat else []),
             *([("certificate", _claim(self.certificate))] if self.certificate else []),
             (
                 "looked at",
@@ -311,6 +343,13 @@ def _claim(certificate: Certificate) -> str:
     return (
         f"the fidelity is at least {certificate.bound:.3f} with {1 - certificate.delta:.0%} "
         f"confidence ({of})"
+    )
+
+
+def _chance(chance: FidelityEstimate, tau: float) -> str:
+    return (
+        f"{_interval(chance)} of random inputs get this answer; the set is to add {tau:g} of what "
+        "is left"
     )
 
 

@@ -22,6 +22,12 @@ def check_parameters(asked: Parameters) -> None:
         raise InputError(f"confidence: expected a number between 0 and 1, got {asked.confidence!r}")
     _check_claim(asked)
     _check_limits(asked)
+    if not isinstance(asked.beyond_chance, bool):
+        raise InputError(f"beyond_chance: expected True or False, got {asked.beyond_chance!r}")
+    if asked.beyond_chance and asked.search != "guided":
+        raise InputError(
+            f"beyond_chance: only the guided search goes beyond chance, got search={asked.search!r}"
+        )
     check_seed(asked.seed)
     check_at_least("samples", asked.samples, 1)
     check_at_least("fresh_samples", asked.fresh_samples, 1)

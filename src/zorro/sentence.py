@@ -24,10 +24,13 @@ class Claim:
         features: and how many of their features.
         status: of the explanation.
         tau: the fidelity that was looked for.
-        sure: the probability with which the fidelity is at least τ, None if that was not shown.
+        shown: the fidelity that was to be shown: τ, or more where it was to go beyond chance.
+        sure: the probability with which the fidelity is at least that, None if it was not shown.
         fidelity: as measured on fresh samples.
         other: the class that it was asked against, if any,
         contrast: and in what sense.
+        caveat: what was left at its true values though it may matter, if anything.
+        chance: how often random inputs get the same answer, where the set was to go beyond that.
     """
 
     node: int
@@ -37,16 +40,19 @@ class Claim:
     features: int
     status: str
     tau: float
+    shown: float
     sure: float | None
     fidelity: FidelityEstimate
     other: int | None = None
     contrast: str | None = None
+    caveat: str | None = None
+    chance: FidelityEstimate | None = None
 
 
 def phrases(claim: Claim, names: Names | None = None) -> list[Phrase]:
     """Return the claim in pieces, the classes stressed."""
     names = names or Names()
-    return [*_prediction(claim, names), *_worlds(claim, names)]
+    return [*_prediction(claim, names), *_worlds(claim, names), *_remarks(claim)]
 
 
 def text(phrases: Sequence[Phrase]) -> str:
@@ -70,9 +76,8 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
     kept = _kept(claim, names)
     if claim.sure is not None:
-        share = (
-            f"in ≥{_NBSP}{_percent(claim.tau)} of all random worlds ({_percent(claim.sure)} sure)."
-        )
+        least = f"≥{_NBSP}{_percent(claim.shown)}"
+        share = f"in {least} of all random worlds ({_percent(claim.sure)} sure)."
         return [(f"{kept} ", False), *_event(claim, names, "keeps"), (f" {share}", False)]
     measured = claim.fidelity
     share = (
@@ -81,6 +86,24 @@ def _worlds(claim: Claim, names: Names) -> list[Phrase]:
         f"{_percent(measured.upper)}). Nothing is proved: {_why_not_proved(claim)}."
     )
     return [(f"{kept} ", False), *_event(claim, names, "kept"), (f" {share}", False)]
+
+
+def _remarks(claim: Claim) -> list[Phrase]:
+    said: list[Phrase] = []
+    if claim.chance is not None:
+        share = f"{_percent(claim.chance.value)} of {claim.chance.samples:,}"
+        said.append((f" Chance alone gives it in {share}.", False))
+    if claim.status == "nothing needed":
+        said.append(
+            (
+                " So random inputs get this answer anyway: ask for what goes beyond chance, for a "
+                "higher τ, or why it is not another class.",
+                False,
+            )
+        )
+    if claim.caveat is not None:
+        said.append((f" This is not certified: {claim.caveat}.", False))
+    return said
 
 
 def _kept(claim: Claim, names: Names) -> str:

@@ -1,7 +1,10 @@
+import dataclasses
+
 import pytest
 from made_runs import made_explanation
 
-from zorro.explanation import Versus
+from zorro.explanation import Explanation, Versus
+from zorro.fidelity.estimate import FidelityEstimate
 from zorro.names import Names
 from zorro.sentence import phrases
 
@@ -48,14 +51,48 @@ MEASURED = "in 79 % of 1,000 random worlds (95 % interval: 76.3 % to 81.5 %). No
 )
 def test_what_is_not_certified_is_said_to_be_measured_only(status, kept, why):
     text = said(made_explanation(status=status, hits=790))
-    assert text.endswith(f"{kept} kept that answer {MEASURED}{why}")
+    assert f"{kept} kept that answer {MEASURED}{why}" in text
     assert "sure" not in text
 
 
 @pytest.mark.parametrize("status", ["nothing needed", "everything needed"])
 def test_a_certificate_counts_whatever_the_status(status):
     text = said(made_explanation(status=status, certified=True))
-    assert text.endswith("keeps that answer in ≥ 85 % of all random worlds (95 % sure).")
+    assert "keeps that answer in ≥ 85 % of all random worlds (95 % sure)." in text
+
+
+def test_what_chance_gives_comes_with_what_to_ask_instead():
+    text = said(made_explanation(status="nothing needed", certified=True))
+    assert text.endswith(
+        "So random inputs get this answer anyway: ask for what goes beyond chance, for a higher τ, "
+        "or why it is not another class."
+    )
+    beyond = dataclasses.replace(made_explanation(), chance=FidelityEstimate(942, 1000))
+    assert said(beyond).endswith("(95 % sure). Chance alone gives it in 94.2 % of 1,000.")
+
+
+def test_a_claim_about_less_than_all_that_matters_says_so_everywhere():
+    made = made_explanation()
+    outside = dataclasses.replace(made.graph, context_matters=True, hops=2)
+    made = dataclasses.replace(made, graph=outside, status="conditional")
+    caveat = "nodes more than 2 hops away matter too, and kept their true features"
+    assert said(made).endswith(f"This is not certified: {caveat}.")
+    assert not made.certified
+    assert caveat in str(made)
+    assert "conditional" in repr(made)
+    unchecked = dataclasses.replace(made.graph, context_matters=False, checked="none")
+    made = dataclasses.replace(made, graph=unchecked)
+    assert "This is not certified: the graph around the cut was left out" in said(made)
+
+
+def test_an_earlier_versions_claim_about_less_than_all_that_matters_is_not_believed():
+    made = made_explanation()
+    outside = dataclasses.replace(made.graph, context_matters=True)
+    written = dataclasses.replace(made, graph=outside).to_json()
+    assert '"status": "certified"' in written
+    read = Explanation.from_json(written)
+    assert read.status == "conditional"
+    assert not read.certified
 
 
 @pytest.mark.parametrize(

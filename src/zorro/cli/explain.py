@@ -43,6 +43,13 @@ def explain(
         bool,
         typer.Option(help="Prove the fidelity on unseen noise, or stop on the search's own."),
     ] = True,
+    beyond_chance: Annotated[
+        bool,
+        typer.Option(
+            "--beyond-chance",
+            help="Ask for tau of what random inputs leave open, where they get the answer anyway.",
+        ),
+    ] = False,
     why_not: Annotated[
         int | None,
         typer.Option(
@@ -155,6 +162,7 @@ def explain(
         "seed": seed,
         "hops": hops,
         "max_seconds": max_seconds,
+        "beyond_chance": beyond_chance,
         "max_elements": max_elements,
     }
     y = asked.data.y

@@ -12,6 +12,7 @@ from zorro.runs.task import Outcome
 COLUMNS: dict[str, str] = {
     "node": "integer",
     "status": "text",
+    "caveat": "text",
     "predicted_class": "integer",
     "probability": "number",
     "nodes": "integers",
@@ -32,6 +33,7 @@ COLUMNS: dict[str, str] = {
     "seed": "integer",
     "why_not": "integer",
     "contrast": "text",
+    "chance": "number",
     "probabilities": "numbers",
     "candidates": "integer",
     "context": "integer",
@@ -65,6 +67,7 @@ def _flat(explanation: Explanation) -> dict[str, Any]:
     p, graph, fidelity = explanation.parameters, explanation.graph, explanation.fidelity
     certificate, versus = explanation.certificate, explanation.versus
     return {
+        "caveat": explanation.caveat,
         "predicted_class": explanation.predicted_class,
         "probability": explanation.probability,
         "nodes": list(explanation.nodes),
@@ -84,6 +87,7 @@ def _flat(explanation: Explanation) -> dict[str, Any]:
         "seed": p.seed,
         "why_not": None if versus is None else versus.other,
         "contrast": None if versus is None else versus.contrast,
+        "chance": None if explanation.chance is None else explanation.chance.value,
         "probabilities": list(explanation.probabilities),
         "candidates": graph.candidates,
         "context": graph.context,

@@ -1,5 +1,6 @@
 """Searches for small selections with high fidelity."""
 
+from zorro.search.beyond_chance import search_beyond_chance
 from zorro.search.budget import Budget
 from zorro.search.certificate import Certificate
 from zorro.search.certified import Certified, Laboratory, search_certified
@@ -20,6 +21,7 @@ __all__ = [
     "Progress",
     "reaches",
     "search",
+    "search_beyond_chance",
     "search_certified",
     "search_multiple",
     "unwatched",

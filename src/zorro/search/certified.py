@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from zorro.fidelity.estimate import FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator
 from zorro.noise import Draws
 from zorro.noise.draws import JoinedDraws
@@ -99,6 +100,7 @@ class Certified:
     found: Found
     certificate: Certificate | None = None
     in_budget: bool = True  # whether the search ended of its own accord
+    chance: FidelityEstimate | None = None  # of the empty set, where it was to be gone beyond
 
 
 def search_certified(
@@ -111,6 +113,7 @@ def search_certified(
     budget: Budget,
     allowed: Selection | None = None,
     on_step: OnStep = unwatched,
+    most: int = MOST_SAMPLES,
 ) -> Certified:
     """Find a set whose fidelity is shown to be at least τ on noise that the search has not seen.
 
@@ -128,6 +131,7 @@ def search_certified(
         budget: what may be spent.
         allowed: V_p and F_p; everything when None.
         on_step: told of each step.
+        most: samples of one attempt.
     """
     draws = laboratory.draws(range(samples))
 
@@ -143,10 +147,11 @@ def search_certified(
             search.prune(tau)
         return Certified(_found(search, samples), in_budget=reached or may_go_on(search.selection))
 
-    attempt = Attempt(tau=tau, delta=level(delta, 1), most=MOST_SAMPLES)
+    attempt = Attempt(tau=tau, delta=level(delta, 1), most=most)
+    planned = most * _PLANNED // MOST_SAMPLES
     attempts = 0
     for number in range(1, MOST_ATTEMPTS + 1):
-        target = share_needed(tau, level(delta, number), _PLANNED // number)
+        target = share_needed(tau, level(delta, number), planned // number)
         reached = search.reaches(target)
         if not reached:
             reached = search.grow(target)
@@ -158,7 +163,7 @@ def search_certified(
         attempt = Attempt(
             tau=tau,
             delta=level(delta, number),
-            most=MOST_SAMPLES,
+            most=most,
             expected=min(target, search.fidelity),
         )
         failed = _test(laboratory, search.selection, attempt, budget)
