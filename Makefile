@@ -46,7 +46,7 @@ agreement: $(STAMP)
 same-hits: $(STAMP)
 	$(BIN)/python benchmarks/same_hits.py
 
-# Are the claims true? Many kinds of models against a plain loop on the whole graph; 25 minutes.
+# Are the claims true? Many kinds of models against a plain loop on the whole graph; half an hour.
 honesty: $(STAMP)
 	$(BIN)/python benchmarks/honesty.py
 

@@ -14,7 +14,6 @@ import argparse
 import dataclasses
 import json
 import logging
-import shlex
 import sys
 import time
 import warnings
@@ -62,13 +61,14 @@ def main() -> None:
     if not entries:
         sys.exit(f"--models: no model's name contains any of {asked.models}")
     every: list[Answer] = []
+    most = 2 * asked.nodes * len(entries)  # claims; how many there are is known in the end
     started = time.perf_counter()
     for entry in entries:
         case = prepare(entry, asked.size)
         if predicted_classes(case) < 2:
             print(f"{entry.name}: predicts one class everywhere, which says little", flush=True)
         for answer in answers(
-            case, case.queries(asked.nodes), samples=asked.samples, max_seconds=asked.max_seconds
+            case, case.queries(asked.nodes), runs=asked.samples, max_seconds=asked.max_seconds
         ):
             every.append(answer)
             claim = answer.claim
@@ -77,12 +77,14 @@ def main() -> None:
             print(
                 f"{time.perf_counter() - started:6.0f} s  {answer.model}, node {answer.node}: "
                 f"{answer.status}, reported {reported}, measured {share}, "
-                f"{answer.verdict(300)[:300]}, {answer.seconds:.1f} s",
+                f"{answer.verdict(most)[:300]}, {answer.seconds:.1f} s",
                 flush=True,
             )
     claims = claims_in(every)
     asked.out.mkdir(exist_ok=True)
-    command = shlex.join(["python", "benchmarks/honesty.py", *sys.argv[1:]])
+    command = (
+        f"python benchmarks/honesty.py --nodes {asked.nodes} --max-seconds {asked.max_seconds:g}"
+    )
     (asked.out / "honesty.json").write_text(
         json.dumps([row(answer, claims) for answer in every], indent=1) + "\n"
     )

@@ -52,13 +52,13 @@ class Answer:
         return verdict(self.claim, self.hits, self.samples, claims=claims)
 
 
-def answers(case: Case, nodes: Sequence[int], *, samples: int, **options: Any) -> Iterator[Answer]:
+def answers(case: Case, nodes: Sequence[int], *, runs: int, **options: Any) -> Iterator[Answer]:
     """Yield what comes of explaining some nodes, each counted by the plain loop.
 
     Args:
         case: the model and its graph.
         nodes: the queries.
-        samples: inputs that the plain loop runs for each.
+        runs: inputs that the plain loop runs for each.
         options: of `Zorro`, besides the case's own.
     """
     graph = case.graph
@@ -87,10 +87,10 @@ def answers(case: Case, nodes: Sequence[int], *, samples: int, **options: Any) -
             )
             continue
         seconds = time.perf_counter() - started
-        yield measured(case, explanation, samples=samples, seconds=seconds)
+        yield measured(case, explanation, runs=runs, seconds=seconds)
 
 
-def measured(case: Case, explanation: Explanation, *, samples: int, seconds: float = 0.0) -> Answer:
+def measured(case: Case, explanation: Explanation, *, runs: int, seconds: float = 0.0) -> Answer:
     """Return what an explanation claims with the plain loop's count for its set."""
     node = explanation.node
     hits = count_hits(
@@ -100,7 +100,7 @@ def measured(case: Case, explanation: Explanation, *, samples: int, seconds: flo
         node,
         nodes=explanation.nodes,
         features=explanation.features,
-        samples=samples,
+        samples=runs,
         seed=SEED + node,
         threshold=case.threshold,
         kwargs=case.graph.kwargs,
@@ -111,7 +111,7 @@ def measured(case: Case, explanation: Explanation, *, samples: int, seconds: flo
         str(explanation.status),
         claim=claim_of(explanation),
         hits=hits,
-        samples=samples,
+        samples=runs,
         candidates=explanation.graph.candidates,
         elements=(len(explanation.nodes), len(explanation.features)),
         evaluator=explanation.evaluator,

@@ -308,7 +308,7 @@ REUSED = [
 HAND_WRITTEN = [
     *(
         Entry(
-            f"LayerNorm, {hops} hops by scatter",
+            f"LayerNorm, {hops} hop{'s' * (hops > 1)} by scatter",
             graphs.citation,
             _layer_norm(hand_written.Scattered, hops=hops),
             quick=hops != 2,
@@ -317,7 +317,7 @@ HAND_WRITTEN = [
     ),
     *(
         Entry(
-            f"LayerNorm, {hops} hops by index_add",
+            f"LayerNorm, {hops} hop{'s' * (hops > 1)} by index_add",
             graphs.dense,
             _layer_norm(hand_written.Scattered, hops=hops, spread=hand_written.sum_of_neighbours),
             quick=hops == 2,
