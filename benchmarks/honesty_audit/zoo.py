@@ -286,6 +286,8 @@ def _one_logit(graph: Graph) -> nn.Module:
     return layered.Stack(pyg.GCNConv(graph.features, HIDDEN), pyg.GCNConv(HIDDEN, 1))
 
 
+# Of models whose single run is slow: a search step and the final figure run fewer of them.
+SLOW = {"k": 3, "fresh_samples": 300}
 REUSED = [
     Entry(
         "LayerNorm, one GCNConv three times",
@@ -343,7 +345,7 @@ HAND_WRITTEN = [
         quick=True,
     ),
     Entry("sparse matrix product", graphs.citation, _sized(hand_written.SummedBySparseProduct)),
-    Entry("dense adjacency", graphs.citation, _sized(hand_written.DenseAdjacency)),
+    Entry("dense adjacency", graphs.citation, _sized(hand_written.DenseAdjacency), options=SLOW),
     Entry("attention by scatter", graphs.dense, _sized(hand_written.OwnAttention)),
     Entry("degree as a feature", graphs.citation, _sized(hand_written.DegreeFeature)),
     Entry(
@@ -396,9 +398,9 @@ WHOLE_GRAPH = [
         "nearest neighbours in feature space", graphs.dense, _sized(whole_graph.NearestNeighbours)
     ),
     Entry("attention over all nodes", graphs.dense, _sized(whole_graph.SmallTransformer)),
-    Entry("GPSConv", graphs.dense, _gps),
+    Entry("GPSConv", graphs.dense, _gps, options=SLOW),
     Entry("top-k pooling", graphs.citation, _sized(whole_graph.Pooled)),
-    Entry("Graph U-Net", graphs.citation, _u_net),
+    Entry("Graph U-Net", graphs.citation, _u_net, options=SLOW),
     Entry("LINKX", graphs.citation, _union),
     Entry(
         "embedding by node number",
