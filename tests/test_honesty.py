@@ -1,0 +1,167 @@
+"""What is claimed of a model's explanations is true by a plain loop over the whole graph."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from scipy.stats import binomtest
+from torch_geometric.utils import k_hop_subgraph
+
+from zorro import Zorro
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+from honesty_audit import audit, graphs, verdict
+from honesty_audit.plain_loop import count_hits
+from honesty_audit.zoo import SMALL, ZOO, Case, prepare
+
+QUICK = {entry.name: entry for entry in ZOO if entry.quick}
+SIZE, NODES, RUNS = 100, 3, 300
+CLAIMS = 2 * NODES * len(QUICK)  # at most: a bound and a reported figure each
+# Models that every user has; refusing to answer for them would be honest too, but useless.
+ORDINARY = {"GCN", "GAT", "ensemble of three GCNs", "categories as floats"}
+
+
+@pytest.fixture(scope="module")
+def audited():
+    """A model's case and the answers for its queries, each made once."""
+    known = {}
+
+    def of(name):
+        if name not in known:
+            case = prepare(QUICK[name], SIZE)
+            nodes = case.queries(NODES)
+            options = {"max_evaluations": 5_000, "fresh_samples": 500}
+            if QUICK[name].size == SMALL:  # every evaluation is a run on the whole graph
+                nodes = nodes[:2]
+                options |= {"max_evaluations": 1_500, "k": 3, "samples": 50}
+            known[name] = case, list(audit.answers(case, nodes, runs=RUNS, **options))
+        return known[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_no_claim_is_false(audited, name):
+    case, answers = audited(name)
+    assert audit.predicted_classes(case) > 1, "a constant model would make any claim true"
+    for answer in answers:
+        said = answer.verdict(CLAIMS)
+        assert answer.status != "crashed", said
+        assert said != "FALSE", answer
+        if name in ORDINARY:
+            assert said in ("holds", "no claim"), said
+
+
+def test_an_ensemble_sees_as_far_as_its_members(audited):
+    case, answers = audited("ensemble of three GCNs")
+    for answer in answers:
+        near = k_hop_subgraph(answer.node, 2, case.graph.edge_index, num_nodes=SIZE)[0]
+        assert answer.candidates <= near.numel()
+
+
+def test_a_false_claim_is_called_false():
+    """The empty set does not keep a GCN's prediction nine times in ten, whoever says so."""
+    case = prepare(QUICK["GCN"], SIZE)
+    graph = case.graph
+    node = case.queries(1)[0]
+    true = Zorro(case.model, graph.x, graph.edge_index, fresh_samples=500).explain(node)
+    assert true.status == "certified"
+    bare = dataclasses.replace(true, nodes=(), features=())
+    proved = dataclasses.replace(true.certificate, bound=0.9)
+    for fake in (
+        dataclasses.replace(bare, certificate=proved),
+        dataclasses.replace(bare, certificate=proved, status="nothing needed"),
+        dataclasses.replace(bare, certificate=None, status="budget exhausted"),
+        dataclasses.replace(bare, certificate=None, status="everything needed"),
+    ):
+        assert audit.measured(case, fake, runs=RUNS).verdict(CLAIMS) == "FALSE", fake.status
+    assert audit.measured(case, true, runs=RUNS).verdict(CLAIMS) == "holds"
+    # What only holds with further nodes left as they are is no claim about the whole graph.
+    less = audit.measured(case, dataclasses.replace(bare, status="conditional"), runs=RUNS)
+    assert less.verdict(CLAIMS) == "conditional"
+
+
+def test_chance_alone_makes_no_claim_false():
+    """Just below a bound of .9 by chance is not false; far below it is."""
+    claim = verdict.Claim(bound=0.9)
+    assert verdict.verdict(claim, 262, 300, claims=100) == "holds"
+    assert verdict.verdict(claim, 230, 300, claims=100) == "FALSE"
+    reported = verdict.Claim(hits=900, samples=1000)
+    assert verdict.verdict(reported, 262, 300, claims=100) == "no claim"
+    assert verdict.verdict(reported, 230, 300, claims=100) == "FALSE"
+    assert verdict.verdict(reported, 299, 300, claims=100) == "FALSE"  # too low is untrue as well
+
+
+def test_the_plain_loop_gives_a_threshold_model_its_fidelity():
+    """Class 1 where own value + neighbour's > 1.5, values 0 or 1: F = share of ones, each."""
+    x = torch.zeros(10, 2)
+    x[:6, 0] = 1.0  # P(1) = .6
+    edge_index = torch.tensor([[1], [0]])
+
+    def model(x, edge_index):
+        total = x[:, 0].clone()
+        total = total.index_add(0, edge_index[1], x[edge_index[0], 0])
+        return torch.stack([torch.full_like(total, 1.5), total], dim=1)
+
+    def share(nodes, features):
+        hits = count_hits(
+            model, x, edge_index, 0, nodes=nodes, features=features, samples=2000, seed=0
+        )
+        return binomtest(hits, 2000)
+
+    for nodes, features, expected in [
+        ((), (), 0.36),
+        ((0,), (0,), 0.6),
+        ((0, 1), (1,), 0.36),  # a column that the model does not read
+        ((5,), (0, 1), 0.36),  # nor a node
+        ((0, 1), (0,), 1.0),
+    ]:
+        interval = share(nodes, features).proportion_ci(0.9999)
+        assert interval.low <= expected <= interval.high
+
+
+def test_the_plain_loop_reads_one_logit_by_its_threshold_and_leaves_the_model_as_it_was():
+    module = torch.nn.Linear(1, 1)
+    torch.nn.init.constant_(module.weight, 1.0)
+    torch.nn.init.constant_(module.bias, 0.0)
+    model = torch.nn.Sequential(torch.nn.Dropout(0.9), module).train()
+    asked = []
+
+    class Asked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x, edge_index):
+            asked.append(self.training)
+            return self.inner(x)
+
+    x = torch.tensor([[0.0], [1.0], [2.0], [3.0]])
+    edge_index = torch.empty(2, 0, dtype=torch.long)
+    whole = Asked().train()
+    # P(value > 1.5) = .5, and node 3's own value is above it.
+    hits = count_hits(
+        whole, x, edge_index, 3, nodes=(), features=(), samples=2000, seed=1, threshold=1.5
+    )
+    assert 0.44 < hits / 2000 < 0.56
+    assert not any(asked)
+    assert whole.training
+    assert model[0].training
+
+
+@pytest.mark.parametrize("make", [graphs.citation, graphs.directed])
+def test_labels_need_the_neighbours(make):
+    """Many a node's own features alone would vote for another class than its label."""
+    graph = make(SIZE)
+    votes = torch.stack([graph.x[:, at :: graphs.CLASSES].sum(1) for at in range(graphs.CLASSES)])
+    own = (votes.t() - votes.mean(1)).argmax(1)
+    assert 0.1 < (own != graph.y).float().mean() < 0.7
+    assert graph.y.unique().numel() == graphs.CLASSES
+
+
+def test_queries_are_of_the_rarer_classes():
+    predicted = torch.tensor([0, 0, 0, 1, 0, 2, 1])  # class 2 is not asked about
+    case = Case("", lambda x, e: x, graphs.citation(SIZE), {}, predicted, predicted < 2)
+    assert case.queries(2) == [3, 6]
