@@ -194,8 +194,10 @@ def check_device(device: str) -> None:
 
 def search_current_folder(model: str) -> None:
     """Let `model` be imported from the current folder, if it names a module at all."""
-    if ":" in model and "" not in sys.path:
-        sys.path.append("")
+    # By its name: a worker process takes "" for the folder in which Python was started.
+    here = str(Path.cwd())
+    if ":" in model and here not in sys.path:
+        sys.path.append(here)
 
 
 def _record(checkpoint: str | None) -> dict[str, Any]:
