@@ -6,12 +6,12 @@ import copy
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 import torch
 from torch import Tensor, nn
 
-from zorro.arguments import check_at_least, check_choice
+from zorro.arguments import check_at_least, check_choice, node_id, whole_number
 from zorro.computational_graph import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph
 from zorro.edge_index import Edges
@@ -178,9 +178,9 @@ class Zorro:
 
     def explain(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
-        why_not: int | None = None,
+        why_not: SupportsIndex | None = None,
         contrast: Contrast = "beats",
         on_step: OnStep = unwatched,
     ) -> Explanation:
@@ -195,7 +195,7 @@ class Zorro:
             on_step: told of each step of the search; what it raises ends the search.
         """
         started = time.perf_counter()
-        graph = self._extractor.extract(node)
+        graph = self._extractor.extract(node_id(node, self._size[0]))
         versus = _versus(graph, why_not, contrast)
         laboratory = self._laboratory(graph, versus)
         result = self._search(laboratory, None, on_step)
@@ -203,7 +203,7 @@ class Zorro:
 
     def explain_multiple(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
         max_explanations: int = 10,
         max_depth: int = 10,
@@ -227,7 +227,7 @@ class Zorro:
         if alternatives is not None:
             check_at_least("alternatives", alternatives, 1)
         started = time.perf_counter()
-        graph = self._extractor.extract(node)
+        graph = self._extractor.extract(node_id(node, self._size[0]))
         laboratory = self._laboratory(graph, None)
         results: list[Explanation] = []
         selections: list[Selection] = []
@@ -285,12 +285,12 @@ class Zorro:
 
     def fidelity(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
-        nodes: Iterable[int] | None = None,
-        features: Iterable[int] | None = None,
+        nodes: Iterable[SupportsIndex] | None = None,
+        features: Iterable[SupportsIndex] | None = None,
         samples: int | None = None,
-        why_not: int | None = None,
+        why_not: SupportsIndex | None = None,
         contrast: Contrast = "beats",
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a given set of nodes and features for `node`.
@@ -311,10 +311,10 @@ class Zorro:
 
     def meter(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
         samples: int | None = None,
-        why_not: int | None = None,
+        why_not: SupportsIndex | None = None,
         contrast: Contrast = "beats",
     ) -> Meter:
         """Return what measures one set after the other for `node`, as `fidelity` measures one.
@@ -327,7 +327,7 @@ class Zorro:
         """
         count = self.parameters.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
-        graph = self._extractor.extract(node)
+        graph = self._extractor.extract(node_id(node, self._size[0]))
         versus = _versus(graph, why_not, contrast)
         first = self.parameters.samples  # those before it are the search's
         fresh = range(first, first + count)
@@ -428,10 +428,10 @@ def rdt_fidelity(
     model: nn.Module,
     x: Tensor | Features,
     edge_index: Tensor | Edges,
-    node: int,
+    node: SupportsIndex,
     *,
-    nodes: Iterable[int] | None = None,
-    features: Iterable[int] | None = None,
+    nodes: Iterable[SupportsIndex] | None = None,
+    features: Iterable[SupportsIndex] | None = None,
     samples: int = 1000,
     seed: int = 0,
     **options: Any,
@@ -467,13 +467,14 @@ def _status(result: Certified) -> Status:
     return "reached" if result.certificate is None else "certified"
 
 
-def _versus(graph: ComputationalGraph, why_not: int | None, contrast: Contrast) -> Versus | None:
+def _versus(
+    graph: ComputationalGraph, why_not: SupportsIndex | None, contrast: Contrast
+) -> Versus | None:
     check_choice("contrast", contrast, CONTRASTS)
     if why_not is None:
         return None
     classes = graph.scores.numel()
-    if not isinstance(why_not, int) or isinstance(why_not, bool) or not 0 <= why_not < classes:
-        raise InputError(f"why_not: expected a class from 0 to {classes - 1}, got {why_not!r}")
+    why_not = whole_number("why_not", why_not, classes, what="a class")
     if why_not == graph.predicted_class:
         raise InputError(
             f"why_not: expected another class than the prediction of node {graph.query}, which "
