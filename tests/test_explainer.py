@@ -209,7 +209,7 @@ def test_bad_graphs_are_named(net, graph):
 
 
 def test_bad_sets_are_named(net, graph):
-    with pytest.raises(InputError, match=r"nodes: expected whole numbers from 0 to 59, got \[60\]"):
+    with pytest.raises(InputError, match="nodes: expected whole numbers from 0 to 59, got 60"):
         rdt_fidelity(net, *graph, 17, nodes=[60])
     with pytest.raises(InputError, match="features: expected whole numbers from 0 to 7"):
         rdt_fidelity(net, *graph, 17, features=[-1])

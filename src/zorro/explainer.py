@@ -8,13 +8,13 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from zorro.agreement import close
-from zorro.arguments import check_at_least, check_choice
+from zorro.arguments import check_at_least, check_choice, node_id, whole_number
 from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph
 from zorro.edge_index import Edges
@@ -200,9 +200,9 @@ class Zorro:
 
     def explain(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
-        why_not: int | None = None,
+        why_not: SupportsIndex | None = None,
         contrast: Contrast = "beats",
         on_step: OnStep = unwatched,
     ) -> Explanation:
@@ -229,7 +229,7 @@ class Zorro:
 
     def explain_multiple(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
         max_explanations: int = 10,
         max_depth: int = 10,
@@ -287,13 +287,15 @@ class Zorro:
                 break
         return results
 
-    def _on_a_sufficient_cut(self, node: int, explain: Callable[[ComputationalGraph], T]) -> T:
+    def _on_a_sufficient_cut(
+        self, node: SupportsIndex, explain: Callable[[ComputationalGraph], T]
+    ) -> T:
         """Return what `explain` gives on the first cut that turns out to hold all that matters."""
-        for graph in self._extractor.cuts(node):
+        for graph in self._extractor.cuts(node_id(node, self._size[0])):
             try:
                 return explain(graph)
             except _MoreMattersError as told:
-                logger.info("node %d: %s", node, told)
+                logger.info("node %d: %s", graph.query, told)
         raise ModelError(
             f"the model's output at node {node} is another on the whole graph than on any part of "
             "it, even with all nodes for candidates: it depends on more than x and edge_index"
@@ -367,12 +369,12 @@ class Zorro:
 
     def fidelity(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
-        nodes: Iterable[int] | None = None,
-        features: Iterable[int] | None = None,
+        nodes: Iterable[SupportsIndex] | None = None,
+        features: Iterable[SupportsIndex] | None = None,
         samples: int | None = None,
-        why_not: int | None = None,
+        why_not: SupportsIndex | None = None,
         contrast: Contrast = "beats",
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a given set of nodes and features for `node`.
@@ -393,10 +395,10 @@ class Zorro:
 
     def meter(
         self,
-        node: int,
+        node: SupportsIndex,
         *,
         samples: int | None = None,
-        why_not: int | None = None,
+        why_not: SupportsIndex | None = None,
         contrast: Contrast = "beats",
     ) -> Meter:
         """Return what measures one set after the other for `node`, as `fidelity` measures one.
@@ -519,10 +521,10 @@ def rdt_fidelity(
     model: nn.Module,
     x: Tensor | Features,
     edge_index: Tensor | Edges,
-    node: int,
+    node: SupportsIndex,
     *,
-    nodes: Iterable[int] | None = None,
-    features: Iterable[int] | None = None,
+    nodes: Iterable[SupportsIndex] | None = None,
+    features: Iterable[SupportsIndex] | None = None,
     samples: int = 1000,
     seed: int = 0,
     **options: Any,
@@ -560,13 +562,14 @@ def _status(result: Certified, graph: ComputationalGraph) -> Status:
     return "reached" if result.certificate is None else "certified"
 
 
-def _versus(graph: ComputationalGraph, why_not: int | None, contrast: Contrast) -> Versus | None:
+def _versus(
+    graph: ComputationalGraph, why_not: SupportsIndex | None, contrast: Contrast
+) -> Versus | None:
     check_choice("contrast", contrast, CONTRASTS)
     if why_not is None:
         return None
     classes = graph.scores.numel()
-    if not isinstance(why_not, int) or isinstance(why_not, bool) or not 0 <= why_not < classes:
-        raise InputError(f"why_not: expected a class from 0 to {classes - 1}, got {why_not!r}")
+    why_not = whole_number("why_not", why_not, classes, what="a class")
     if why_not == graph.predicted_class:
         raise InputError(
             f"why_not: expected another class than the prediction of node {graph.query}, which "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import SupportsIndex
 
 import torch
 from torch import Tensor
 
+from zorro.arguments import whole_numbers
 from zorro.cut import ComputationalGraph
-from zorro.errors import InputError
 from zorro.fidelity import FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator
 from zorro.selection import Selection
@@ -42,14 +43,17 @@ class Meter:
         self._confidence = confidence
 
     def fidelity(
-        self, *, nodes: Iterable[int] | None = None, features: Iterable[int] | None = None
+        self,
+        *,
+        nodes: Iterable[SupportsIndex] | None = None,
+        features: Iterable[SupportsIndex] | None = None,
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a set.
 
         Args:
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
-                prediction cannot see make no difference.
-            features: F_s; all when None.
+                prediction cannot see make no difference. A mask (N,) will do too.
+            features: F_s; all when None. A mask (d,) will do too.
         """
         columns = torch.arange(self.graph.x.size(1), device=self.graph.x.device)
         selection = Selection(
@@ -64,15 +68,9 @@ class Meter:
         return self._make_evaluator()
 
 
-def _chosen(name: str, members: Iterable[int] | None, size: int, *, of: Tensor) -> Tensor:
+def _chosen(name: str, members: Iterable[SupportsIndex] | None, size: int, *, of: Tensor) -> Tensor:
     """Return which of the ids `of` are among `members`, which lie below `size`; None is all."""
     if members is None:
         return torch.ones_like(of, dtype=torch.bool)
-    indices = torch.as_tensor(list(members))
-    if indices.numel() > 0 and (
-        indices.dtype != torch.long or indices.min() < 0 or indices.max() >= size
-    ):
-        raise InputError(
-            f"{name}: expected whole numbers from 0 to {size - 1}, got {indices.tolist()[:10]}"
-        )
-    return torch.isin(of, indices.to(of))
+    indices = torch.tensor(whole_numbers(name, members, size), dtype=of.dtype, device=of.device)
+    return torch.isin(of, indices)

@@ -19,7 +19,7 @@ from zorro.page.html import REPORT_SCRIPTS, inlined
 from zorro.page.surroundings import Surroundings, predicted_classes
 from zorro.runs import Run, open_run
 from zorro.runs.again import options_of
-from zorro.runs.manifest import digest, model_digest
+from zorro.runs.manifest import data_digest, model_digest
 from zorro.whole_file import whole_file
 
 
@@ -131,7 +131,7 @@ def refuse_other_data(
     run: Run, x: Tensor | Features, edge_index: Tensor | Edges, model_kwargs: Mapping[str, Any]
 ) -> None:
     """Raise `InputError` unless a run was made with this graph."""
-    found = digest(x, edge_index, *(model_kwargs[name] for name in sorted(model_kwargs)))
+    found = data_digest(x, edge_index, model_kwargs)
     if found != run.manifest["data"]["sha256"]:
         raise InputError(
             f"x and edge_index: {run.path} was made with other data (digest "

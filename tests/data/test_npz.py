@@ -41,6 +41,19 @@ def test_labels_and_masks_may_be_missing(tmp_path, arrays):
     assert set(load(write(tmp_path / "graph.npz", given)).keys()) == {"x", "edge_index"}
 
 
+def test_what_belongs_to_edges_comes_too(tmp_path, arrays):
+    edges = {
+        "edge_weight": np.array([1, 2]),
+        "edge_attr": np.array([[0.5, 1.5], [2.5, 3.5]]),
+        "edge_type": np.array([1, 0], dtype=np.uint8),
+    }
+    data = load(write(tmp_path / "graph.npz", {**arrays, **edges}))
+    assert data.edge_weight.dtype == data.edge_attr.dtype == torch.float32
+    assert data.edge_type.dtype == torch.int64
+    for name, array in edges.items():
+        assert data[name].tolist() == array.tolist()
+
+
 @pytest.mark.parametrize("name", ["x", "edge_index"])
 def test_missing_array_is_named(tmp_path, arrays, name):
     del arrays[name]
@@ -59,6 +72,13 @@ def test_missing_array_is_named(tmp_path, arrays, name):
         ("y", np.array([0.0, 1.0, 0.5]), "y must be an array of integers"),
         ("train_mask", np.array([0, 1, 1]), "train_mask must be a bool"),
         ("test_mask", np.array([True]), "test_mask must be a bool"),
+        ("edge_weight", np.array([1.0, np.nan]), "edge_weight must be finite, got nan at edge 1"),
+        ("edge_weight", np.array([1e300, 1.0]), "edge_weight must be finite, got inf at edge 0"),
+        ("edge_weight", np.ones(3), r"edge_weight must .* one row per edge \(2\), got shape"),
+        ("edge_weight", np.ones((2, 1)), r"edge_weight must have shape \(2,\), got \(2, 1\)"),
+        ("edge_attr", np.array(["a", "b"]), "edge_attr must be an array of numbers"),
+        ("edge_attr", np.float32(1), r"edge_attr must .* got shape \(\)"),
+        ("edge_type", np.ones(2), "edge_type must be an array of integers"),
     ],
 )
 def test_unusable_array_is_named_with_the_file(tmp_path, arrays, name, array, message):

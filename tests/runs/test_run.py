@@ -21,7 +21,7 @@ from zorro.runs import export
 from zorro.runs.engines import InProcess
 from zorro.runs.flat import COLUMNS, TIMINGS
 from zorro.runs.folder import MANIFEST, OUTCOMES, locked
-from zorro.runs.manifest import describe, digest
+from zorro.runs.manifest import data_digest, describe, digest
 from zorro.runs.run import record
 from zorro.runs.store import Store
 from zorro.runs.task import GivenTask, Query, failed
@@ -202,12 +202,18 @@ def test_a_damaged_run_says_so(whole, name, content, said):
     assert said in str(error.value)
 
 
+def test_the_names_of_further_arguments_are_part_of_the_data(task):
+    same = torch.ones(task.edge_index.size(1))
+    every = [{}, {"edge_weight": same}, {"edge_attr": same}, {"edge_weight": 2 * same}]
+    assert len({data_digest(task.x, task.edge_index, further) for further in every}) == 4
+
+
 def test_a_run_that_is_not_there(tmp_path):
     with pytest.raises(RunError, match="there is no run at"):
         open_run(tmp_path / "nowhere")
     with pytest.raises(InputError, match="nodes: expected at least one"):
         explain_many(*parts(small_task()), [], out=tmp_path / "run")
-    with pytest.raises(InputError, match="nodes: expected ids from 0 to 59, got 60"):
+    with pytest.raises(InputError, match="nodes: expected whole numbers from 0 to 59, got 60"):
         explain_many(*parts(small_task()), [3, 60], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

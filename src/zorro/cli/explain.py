@@ -137,7 +137,6 @@ def explain(
     from zorro.cli import explaining, subject
     from zorro.data import parse_nodes
     from zorro.runs.engines import engine_of
-    from zorro.runs.task import GivenTask
 
     tried = _whole_number_or_all(k)
     explaining.check_out(out, retry_failed=retry_failed)
@@ -176,7 +175,7 @@ def explain(
         gpus_per_worker=gpus_per_worker,
     )
     explaining.explain(
-        GivenTask(asked.model, asked.data.x, asked.data.edge_index, choices, question),
+        asked.task(choices, question),
         queries,
         engine=chosen,
         # On other machines data set and model are loaded by their names.

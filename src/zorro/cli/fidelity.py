@@ -40,15 +40,12 @@ def fidelity(
     import torch
 
     from zorro.cli import subject
-    from zorro.explainer import Zorro
 
     kept_nodes = _members("--keep-nodes", keep_nodes)
     kept_features = _members("--keep-features", keep_features)
     torch.set_num_threads(threads)
     asked = subject.load(dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed)
-    zorro = Zorro(
-        asked.model, asked.data.x, asked.data.edge_index, noise=noise, seed=seed, hops=hops
-    )
+    zorro = asked.task({"noise": noise, "seed": seed, "hops": hops}).zorro()
     estimate = zorro.fidelity(node, nodes=kept_nodes, features=kept_features, samples=samples)
     terminal.results.print(
         f"node      {node}, {asked.description}\n"

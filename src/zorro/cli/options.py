@@ -20,7 +20,8 @@ Dataset = Annotated[
     typer.Option(
         metavar="NAME|FILE.npz|FOLDER",
         help="A name that `zorro datasets` lists, a file with arrays x and edge_index, or a folder "
-        "that `zorro convert` wrote.",
+        "that `zorro convert` wrote. Its edge_weight, edge_attr and edge_type go into the model, "
+        "if that takes arguments of these names.",
         show_default="what --checkpoint's record says",
     ),
 ]

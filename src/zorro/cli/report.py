@@ -86,7 +86,7 @@ def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alte
         if len(done) % _EVERY == 0:
             terminal.messages.print(f"alternatives of {len(done)} of {len(run)} nodes")
 
-    given = {name: subject[name] for name in ("model", "x", "edge_index")}
+    given = {name: subject[name] for name in ("model", "x", "edge_index", "model_kwargs")}
     return alternatives_of(run, count, on_node=tell, **given)
 
 
@@ -116,5 +116,6 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
         "x": loaded.data.x,
         "edge_index": loaded.data.edge_index,
         "y": loaded.data.y,
+        "model_kwargs": loaded.model_kwargs,
         "names": names_of(loaded.dataset),
     }

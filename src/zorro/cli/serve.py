@@ -93,7 +93,7 @@ def _served(run: Run, loaded: dict[str, Subject]) -> Served:
         found = loaded[key]
         return Served(
             run,
-            Ground(found.model, found.data.x, found.data.edge_index),
+            Ground(found.model, found.data.x, found.data.edge_index, found.model_kwargs),
             y=found.data.y,
             names=names_of(found.dataset),
         )

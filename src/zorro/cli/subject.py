@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from zorro import data as datasets
 from zorro import models
+from zorro.cli import terminal
 from zorro.data import StoredGraph
 from zorro.errors import CheckpointError, InputError
+from zorro.models import EdgeInputs
 from zorro.models import checkpoint as checkpoints
 from zorro.runs import Run
 from zorro.runs.task import Answer, GivenTask
@@ -25,12 +27,38 @@ PAPER = "paper"
 
 @dataclass(frozen=True)
 class Subject:
-    """A trained model and the graph it is asked about."""
+    """A trained model and the graph it is asked about.
+
+    Args:
+        model: in eval mode.
+        data: its graph.
+        dataset: what names the graph.
+        description: of all of it, for people.
+        model_kwargs: what the graph has for its edges and the model takes.
+    """
 
     model: nn.Module
     data: Data | StoredGraph
     dataset: str
     description: str
+    model_kwargs: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def task(
+        self, options: Mapping[str, Any], question: Mapping[str, Any] | None = None
+    ) -> GivenTask:
+        """Return what is asked of nodes.
+
+        Args:
+            options: of `Zorro`.
+            question: options of `Zorro.explain`.
+        """
+        return GivenTask(
+            self.model,
+            self.data.x,
+            self.data.edge_index,
+            {**options, "model_kwargs": self.model_kwargs},
+            question or {},
+        )
 
 
 @dataclass(frozen=True)
@@ -49,10 +77,8 @@ class NamedTask:
 
     def open(self, *, workers: int = 1) -> Answer:
         """Return what explains a node."""
-        subject = load(**self.named)
-        x, edge_index = subject.data.x, subject.data.edge_index
-        task = GivenTask(subject.model, x, edge_index, self.options, self.question)
-        return task.open(workers=workers)
+        subject = load(**self.named, announced=False)
+        return subject.task(self.options, self.question).open(workers=workers)
 
 
 def load(
@@ -62,8 +88,20 @@ def load(
     checkpoint: str | None,
     data_seed: int | None,
     device: str = "cpu",
+    announced: bool = True,
 ) -> Subject:
-    """Return what the options name; a checkpoint's record fills in those that are None."""
+    """Return what the options name; a checkpoint's record fills in those that are None.
+
+    Of what the graph has for its edges, the model gets what it takes.
+
+    Args:
+        dataset: a name, an `.npz` or a stored graph's folder.
+        model: a name, or MODULE:CLASS.
+        checkpoint: a file, or `paper`.
+        data_seed: of what is random about the data set.
+        device: of graph and model.
+        announced: say on stderr what the model gets besides features and edges.
+    """
     check_device(device)
     record = _record(checkpoint)
     dataset = _given(dataset, "--dataset", record.get("dataset"), checkpoint)
@@ -80,8 +118,31 @@ def load(
             f"--checkpoint: {model} needs trained weights: make some with `zorro train`, or use "
             f"--checkpoint paper"
         )
+    network, data = network.to(device).eval(), data.to(device)
+    inputs = models.edge_inputs(network, data)
+    if announced:
+        announce(inputs, trained_with=record.get("edge_inputs"))
     description = f"{model} on {dataset}, {_source(checkpoint)}"
-    return Subject(network.to(device).eval(), data.to(device), dataset, description)
+    if inputs.passed:
+        description += f", with {', '.join(inputs.passed)}"
+    return Subject(network, data, dataset, description, inputs.passed)
+
+
+def announce(inputs: EdgeInputs, *, trained_with: Sequence[str] | None = None) -> None:
+    """Say on stderr what becomes of the graph's edge-level tensors, if it has any.
+
+    Args:
+        inputs: of the model.
+        trained_with: names of those with which it was trained, None if that is not known.
+    """
+    if text := str(inputs):
+        terminal.messages.print(text, markup=False)
+    if trained_with is not None and set(trained_with) != set(inputs.passed):
+        before = ", ".join(trained_with) or "none of edge_weight, edge_attr, edge_type"
+        now = ", ".join(inputs.passed) or "none"
+        terminal.messages.print(
+            f"zorro: note: the model was trained with {before}, and gets {now} now", markup=False
+        )
 
 
 def lasting(named: Mapping[str, Any], *, dataset: str) -> dict[str, Any]:
@@ -133,8 +194,10 @@ def check_device(device: str) -> None:
 
 def search_current_folder(model: str) -> None:
     """Let `model` be imported from the current folder, if it names a module at all."""
-    if ":" in model and "" not in sys.path:
-        sys.path.append("")
+    # By its name: a worker process takes "" for the folder in which Python was started.
+    here = str(Path.cwd())
+    if ":" in model and here not in sys.path:
+        sys.path.append(here)
 
 
 def _record(checkpoint: str | None) -> dict[str, Any]:

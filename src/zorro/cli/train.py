@@ -27,7 +27,7 @@ def train(
         typer.Option(
             metavar="NAME|FILE.npz",
             help="A name that `zorro datasets` lists, or a file with arrays x, edge_index, y and "
-            "train_mask, perhaps val_mask and test_mask.",
+            "train_mask, perhaps val_mask and test_mask, and edge_weight, edge_attr, edge_type.",
         ),
     ],
     model: Annotated[
@@ -79,7 +79,7 @@ def train(
 
     from zorro import data as datasets
     from zorro import models
-    from zorro.cli.subject import search_current_folder
+    from zorro.cli.subject import announce, search_current_folder
 
     _check_output(out, force=force)
     torch.set_num_threads(threads)
@@ -89,7 +89,8 @@ def train(
         dataset, seed=seed, epochs=epochs, learning_rate=learning_rate, weight_decay=weight_decay
     )
     trained = _with_progress(
-        settings.epochs, lambda report: models.train(model, data, settings, on_epoch=report)
+        settings.epochs,
+        lambda report: models.train(model, data, settings, on_inputs=announce, on_epoch=report),
     )
     record = models.checkpoint.describe(trained, model, data, dataset=dataset, settings=settings)
     models.checkpoint.save(out, trained, {**record, "data_seed": data_seed})

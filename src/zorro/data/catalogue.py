@@ -31,11 +31,11 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
     """Return the graph that `dataset` names.
 
     `dataset` is one of `DATASETS` (capitals and separators do not matter), the path of an `.npz`
-    with arrays `edge_index` and `x` and perhaps `y`, `train_mask`, `val_mask`, `test_mask`, the
-    folder of a stored graph, or a PyG `Data`, which is checked and returned as it is. A stored
-    graph is opened and not loaded: what comes is a `StoredGraph`, which can stand for a `Data`
-    where predictions are explained. `seed` draws what is random about a data set: the split of
-    amazon-computers and all of ba-community.
+    with arrays `edge_index` and `x` and perhaps `y`, `train_mask`, `val_mask`, `test_mask`,
+    `edge_weight`, `edge_attr`, `edge_type`, the folder of a stored graph, or a PyG `Data`, which
+    is checked and returned as it is. A stored graph is opened and not loaded: what comes is a
+    `StoredGraph`, which can stand for a `Data` where predictions are explained. `seed` draws what
+    is random about a data set: the split of amazon-computers and all of ba-community.
 
     >>> load("BA Community", seed=1).num_features
     10

@@ -12,17 +12,19 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from zorro.data.validation import check_graph, check_labels, check_mask
+from zorro.data.validation import check_edge_tensor, check_graph, check_labels, check_mask
 from zorro.errors import DatasetError, InputError
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
+_ONE_EACH = ("edge_weight", "edge_type")  # a number per edge; edge_attr may have several
 
 
 def read(path: Path) -> Data:
-    """Return the graph in `path`: arrays `edge_index` and `x`, perhaps `y` and the three masks.
+    """Return the graph in `path`: arrays `edge_index` and `x`, and what else is known of it.
 
-    Features become float32, node numbers and labels int64; other arrays are ignored. Pickled
-    arrays are refused, so a file from elsewhere cannot run code.
+    That is `y`, the three masks, `edge_weight` (E,), `edge_attr` (E,) or (E, k), and `edge_type`
+    (E,). Features, weights and attributes become float32, node numbers, labels and types int64;
+    other arrays are ignored. Pickled arrays are refused, so a file from elsewhere cannot run code.
     """
     arrays = _arrays(path)
     for name in ("x", "edge_index"):
@@ -35,6 +37,11 @@ def read(path: Path) -> Data:
     )
     if "y" in arrays:
         data.y = torch.from_numpy(_integers(path, "y", arrays["y"]))
+    for name in ("edge_weight", "edge_attr"):
+        if name in arrays:
+            data[name] = torch.from_numpy(_numbers(path, name, arrays[name], np.float32))
+    if "edge_type" in arrays:
+        data.edge_type = torch.from_numpy(_integers(path, "edge_type", arrays["edge_type"]))
     for name in _MASKS:
         if name in arrays:
             data[name] = torch.from_numpy(_numbers(path, name, arrays[name], None))
@@ -66,7 +73,9 @@ def _numbers(
 ) -> NDArray[np.generic]:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{path}: {name} must be an array of numbers, got dtype {array.dtype}")
-    return array if dtype is None else array.astype(dtype)
+    # What float32 cannot hold becomes infinite, and that is refused.
+    with np.errstate(over="ignore"):
+        return array if dtype is None else array.astype(dtype)
 
 
 def _integers(path: Path, name: str, array: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -82,3 +91,11 @@ def _check(data: Data) -> None:
     for name in _MASKS:
         if name in data:
             check_mask(name, data[name], nodes=data.num_nodes)
+    for name in ("edge_weight", "edge_attr", "edge_type"):
+        if name in data:
+            check_edge_tensor(name, data[name], edges=data.num_edges)
+    for name in _ONE_EACH:
+        if name in data and data[name].dim() != 1:
+            raise InputError(
+                f"{name} must have shape ({data.num_edges},), got {tuple(data[name].shape)}"
+            )

@@ -63,6 +63,31 @@ def check_mask(name: str, mask: Tensor | None, *, nodes: int) -> None:
         raise InputError(f"{expected}, got {_describe(mask)}")
 
 
+def check_edge_tensor(name: str, values: Any, *, edges: int) -> None:
+    """Raise `InputError` unless `values` are finite numbers, one row per edge.
+
+    Args:
+        name: used in the message.
+        values: (E, …).
+        edges: how many there are.
+    """
+    expected = f"{name} must be a dense tensor of numbers with one row per edge ({edges})"
+    if not isinstance(values, Tensor) or values.layout != torch.strided:
+        raise InputError(f"{expected}, got {type(values).__name__}")
+    if values.dim() == 0 or values.size(0) != edges:
+        raise InputError(f"{expected}, got shape {tuple(values.shape)}")
+    if values.dtype == torch.bfloat16 or values.is_complex():
+        raise InputError(f"{expected}, got {values.dtype}: convert it with .float()")
+    for first, some in enumerate(torch.split(values, _ROWS_AT_ONCE)):
+        broken = ~torch.isfinite(some)
+        if bool(broken.any()):
+            edge = first * _ROWS_AT_ONCE + int(broken.nonzero()[0, 0])
+            raise InputError(
+                f"{name} must be finite, got {some[broken][0].item()} at edge {edge}: replace or "
+                f"drop it"
+            )
+
+
 def check_seed(seed: int) -> int:
     """Return `seed`, or raise `InputError` unless it is a whole number ≥ 0."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:

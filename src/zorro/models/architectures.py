@@ -1,5 +1,7 @@
 """The five architectures of the paper, each `model(x, edge_index)` → log-probabilities (N, C).
 
+Those whose layers can weigh edges (`GCN`, `GCN3`, `APPNP`) take an `edge_weight` (E,) too.
+
 Layer names and the order of operations are those of the paper's trained models, so that their
 weights load as they are and give the published accuracies.
 """
@@ -20,11 +22,11 @@ class GCN(nn.Module):
         self.conv1 = gnn.GCNConv(in_channels, 16)
         self.conv2 = gnn.GCNConv(16, out_channels)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return the log-probabilities of the classes, (N, C)."""
-        x = functional.relu(self.conv1(x, edge_index))  # (N, 16)
+        x = functional.relu(self.conv1(x, edge_index, edge_weight))  # (N, 16)
         x = functional.dropout(x, training=self.training)
-        return functional.log_softmax(self.conv2(x, edge_index), dim=1)
+        return functional.log_softmax(self.conv2(x, edge_index, edge_weight), dim=1)
 
 
 class GAT(nn.Module):
@@ -76,12 +78,12 @@ class APPNP(nn.Module):
         self.lin2 = nn.Linear(64, out_channels)
         self.prop = gnn.APPNP(K=2, alpha=0.1)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return the log-probabilities of the classes, (N, C)."""
         x = functional.dropout(x, training=self.training)
         x = functional.relu(self.lin1(x))  # (N, 64)
         x = functional.dropout(x, training=self.training)
-        return functional.log_softmax(self.prop(self.lin2(x), edge_index), dim=1)
+        return functional.log_softmax(self.prop(self.lin2(x), edge_index, edge_weight), dim=1)
 
 
 class GCN3(nn.Module):
@@ -94,11 +96,11 @@ class GCN3(nn.Module):
         self.conv3 = gnn.GCNConv(20, 20, add_self_loops=False)
         self.lin_pred = nn.Linear(60, out_channels)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Return the log-probabilities of the classes, (N, C)."""
-        first = functional.relu(self.conv1(x, edge_index))  # (N, 20)
-        second = functional.relu(self.conv2(first, edge_index))  # (N, 20)
-        third = functional.relu(self.conv3(second, edge_index))  # (N, 20)
+        first = functional.relu(self.conv1(x, edge_index, edge_weight))  # (N, 20)
+        second = functional.relu(self.conv2(first, edge_index, edge_weight))  # (N, 20)
+        third = functional.relu(self.conv3(second, edge_index, edge_weight))  # (N, 20)
         stacked = torch.cat([first, second, third], dim=1)  # (N, 60)
         return functional.log_softmax(self.lin_pred(stacked), dim=1)
 

@@ -21,6 +21,7 @@ from torch_geometric.data import Data
 from zorro.data.catalogue import canonical_name
 from zorro.data.paper import paper_file
 from zorro.errors import CheckpointError, DatasetError, InputError
+from zorro.models.edge_inputs import edge_inputs
 from zorro.models.evaluation import accuracy
 from zorro.models.registry import build
 from zorro.models.training import TrainingSettings
@@ -40,6 +41,7 @@ def describe(
         "in_channels": int(data.num_features),
         "out_channels": int(data.y.max()) + 1,
         "dataset": dataset,
+        "edge_inputs": list(edge_inputs(model, data).passed),
         "settings": asdict(settings),
         "accuracy": {
             name: accuracy(model, data, mask)

@@ -7,15 +7,20 @@ from torch_geometric.data import Data
 
 from zorro.data.validation import check_labels, check_mask
 from zorro.errors import InputError
+from zorro.models.edge_inputs import edge_inputs
 from zorro.predictor import Predictor
 
 
 def accuracy(model: nn.Module, data: Data, mask: Tensor) -> float:
-    """Return the share of the nodes in `mask` whose predicted class is their label."""
+    """Return the share of the nodes in `mask` whose predicted class is their label.
+
+    The model gets those of `edge_weight`, `edge_attr` and `edge_type` that `data` has and it takes.
+    """
     check_labels(data.y, nodes=data.num_nodes)
     check_mask("mask", mask, nodes=data.num_nodes)
     if not bool(mask.any()):
         raise InputError("mask must hold at least one node, got none")
-    scores = Predictor(model).scores(data.x, data.edge_index, {})  # (N, C)
+    inputs = edge_inputs(model, data).passed
+    scores = Predictor(model).scores(data.x, data.edge_index, inputs)  # (N, C)
     right = scores.argmax(dim=1) == data.y  # (N,)
     return float(right[mask].double().mean())

@@ -15,6 +15,7 @@ from zorro.data.catalogue import canonical_name
 from zorro.data.stored import StoredGraph
 from zorro.data.validation import check_graph, check_labels, check_mask, check_seed
 from zorro.errors import InputError, ModelError
+from zorro.models.edge_inputs import EdgeInputs, edge_inputs
 from zorro.models.randomness import seeded
 from zorro.models.registry import Factory, construct
 
@@ -60,12 +61,15 @@ def train(
     data: Data | StoredGraph,
     settings: TrainingSettings,
     *,
+    on_inputs: Callable[[EdgeInputs], None] | None = None,
     on_epoch: Callable[[int, float], None] | None = None,
 ) -> nn.Module:
     """Return a model trained with Adam on all of `data.train_mask` at once, in eval mode.
 
-    `architecture` is what `build` takes. Training runs on the device that holds `data`.
-    `on_epoch(epoch, loss)` is called after each epoch, the first being 1.
+    `architecture` is what `build` takes. Training runs on the device that holds `data`. Of its
+    `edge_weight`, `edge_attr` and `edge_type` the model gets those that it takes;
+    `on_inputs(inputs)` is told which before training begins. `on_epoch(epoch, loss)` is called
+    after each epoch, the first being 1.
     """
     if isinstance(data, StoredGraph):
         raise InputError(
@@ -80,11 +84,14 @@ def train(
     with seeded(settings.seed, data.x.device):
         model = construct(architecture, data.num_features, int(data.y.max()) + 1)
         model.to(data.x.device).train()
+        inputs = edge_inputs(model, data)
+        if on_inputs is not None:
+            on_inputs(inputs)
         optimizer = torch.optim.Adam(
             model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
         for epoch in range(1, settings.epochs + 1):
-            loss = _step(model, data, optimizer)
+            loss = _step(model, data, inputs, optimizer)
             if not math.isfinite(loss):
                 raise ModelError(
                     f"the training loss became {loss} in epoch {epoch}: try a learning_rate below "
@@ -95,10 +102,12 @@ def train(
     return model.eval()
 
 
-def _step(model: nn.Module, data: Data, optimizer: torch.optim.Optimizer) -> float:
+def _step(
+    model: nn.Module, data: Data, inputs: EdgeInputs, optimizer: torch.optim.Optimizer
+) -> float:
     optimizer.zero_grad()
     try:
-        scores = model(data.x, data.edge_index)  # (N, C)
+        scores = model(data.x, data.edge_index, **inputs.passed)  # (N, C)
     except Exception as error:
         raise ModelError(f"the model raised {type(error).__name__}: {error}") from error
     if not isinstance(scores, Tensor) or scores.dim() != 2 or scores.size(0) != data.num_nodes:

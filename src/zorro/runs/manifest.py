@@ -15,9 +15,9 @@ import torch
 import torch_geometric
 from torch import Tensor, nn
 
-from zorro.edge_index import edges_of
+from zorro.edge_index import Edges, edges_of
 from zorro.errors import RunError
-from zorro.features import size_of
+from zorro.features import Features, size_of
 from zorro.runs.task import GivenTask
 from zorro.version import __version__
 
@@ -51,7 +51,7 @@ def describe(
             "nodes": nodes_there,
             "features": features,
             "edges": edges_of(task.edge_index, nodes_there).num_edges,
-            "sha256": digest(task.x, task.edge_index, *(kwargs[name] for name in sorted(kwargs))),
+            "sha256": data_digest(task.x, task.edge_index, kwargs),
         },
         model={
             "class": f"{type(task.model).__module__}.{type(task.model).__qualname__}",
@@ -135,6 +135,14 @@ def _add(total: hashlib._Hash, value: object) -> None:
         total.update(raw.view(torch.uint8).numpy().data)
     else:
         total.update(repr(value).encode())
+
+
+def data_digest(
+    x: Tensor | Features, edge_index: Tensor | Edges, model_kwargs: Mapping[str, Any]
+) -> str:
+    """Return a digest of a graph and of the model's further arguments, with their names."""
+    further = (part for name in sorted(model_kwargs) for part in (name, model_kwargs[name]))
+    return digest(x, edge_index, *further)
 
 
 def model_digest(model: nn.Module) -> str:

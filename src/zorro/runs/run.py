@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from torch import Tensor, nn
 
+from zorro.arguments import whole_number, whole_numbers
 from zorro.edge_index import Edges
 from zorro.errors import InputError, MissingExtraError
 from zorro.explanation import Explanation
@@ -80,8 +81,9 @@ class Run:
         with self._store() as store:
             return store.median_length("nodes"), store.median_length("features")
 
-    def explanation(self, node: int) -> Explanation:
+    def explanation(self, node: SupportsIndex) -> Explanation:
         """Return the explanation of a node."""
+        node = whole_number("node", node)
         for outcome in self.outcomes(node=node):
             if outcome.explanation is None:
                 raise InputError(f"node: {node} could not be explained: {outcome.error}")
@@ -123,7 +125,7 @@ def explain_many(
     model: nn.Module,
     x: Tensor | Features,
     edge_index: Tensor | Edges,
-    nodes: Iterable[int],
+    nodes: Iterable[SupportsIndex],
     *,
     out: str | Path,
     engine: EngineName | Engine = "auto",
@@ -144,7 +146,7 @@ def explain_many(
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
         x: (N, d), or the features of a stored graph.
         edge_index: (2, E), or its edges.
-        nodes: which to explain; each once.
+        nodes: which to explain, each once: ids, or a mask (N,) such as PyG's `data.test_mask`.
         out: the run's folder.
         engine: `"in-process"`, `"processes"` (of this machine), `"ray"`, or `"auto"`: processes
             for more than a few nodes. What is found does not depend on it.
@@ -157,6 +159,8 @@ def explain_many(
         options: of `Zorro` and of `Zorro.explain`.
     """
     question = {name: options.pop(name) for name in _QUESTION if name in options}
+    if question.get("why_not") is not None:
+        question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
     task = GivenTask(model, x, edge_index, options, question)
     every = distinct(nodes, size_of(x)[0])
     for outcome in record(
@@ -178,12 +182,9 @@ def explain_many(
     return open_run(out)
 
 
-def distinct(nodes: Iterable[int], count: int) -> list[int]:
+def distinct(nodes: Iterable[SupportsIndex], count: int) -> list[int]:
     """Return each node once, in order, if all are ids below `count`."""
-    every = list(dict.fromkeys(nodes))
-    for node in every:
-        if not isinstance(node, int) or isinstance(node, bool) or not 0 <= node < count:
-            raise InputError(f"nodes: expected ids from 0 to {count - 1}, got {node!r}")
+    every = list(dict.fromkeys(whole_numbers("nodes", nodes, count)))
     if not every:
         raise InputError("nodes: expected at least one, got none")
     return every

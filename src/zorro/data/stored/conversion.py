@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from zorro.column_values import column_sums, one_value_each
 from zorro.data.stored.arrays import Array, ArrayFolder, new_folder, path_of
 from zorro.data.stored.layout import EDGE_TENSORS, MASKS, Record
-from zorro.data.validation import check_graph, check_labels, check_mask
+from zorro.data.validation import check_edge_tensor, check_graph, check_labels, check_mask
 from zorro.errors import InputError
 from zorro.grouping import Grouping
 
@@ -75,17 +75,7 @@ def _check(data: Data) -> None:
             check_mask(name, data[name], nodes=data.x.size(0))
     for name in EDGE_TENSORS:
         if data.get(name) is not None:
-            _check_edge_tensor(name, data[name], edges=data.edge_index.size(1))
-
-
-def _check_edge_tensor(name: str, values: Any, *, edges: int) -> None:
-    expected = f"{name} must be a dense tensor of numbers with one row per edge ({edges})"
-    if not isinstance(values, Tensor) or values.layout != torch.strided:
-        raise InputError(f"{expected}, got {type(values).__name__}")
-    if values.dim() == 0 or values.size(0) != edges:
-        raise InputError(f"{expected}, got shape {tuple(values.shape)}")
-    if values.dtype == torch.bfloat16 or values.is_complex():
-        raise InputError(f"{expected}, got {values.dtype}: convert it with .float()")
+            check_edge_tensor(name, data[name], edges=data.edge_index.size(1))
 
 
 def _write_edges(arrays: ArrayFolder, data: Data) -> None:
