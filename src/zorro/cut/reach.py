@@ -97,11 +97,14 @@ class ReachFinder:
         """
         if hops < 2 or not self._trace_goes_through:
             return hops
-        while hops > 1 and self._has_rings(hops):
-            nearer = self._within(hops - 1, both=False)
+        now = self._within(hops, both=False)
+        for fewer in range(hops - 1, 0, -1):
+            nearer = self._within(fewer, both=False)
+            if torch.equal(nearer, now):
+                continue  # no node lies between, so there is nothing to learn
             if self._trace_arrives(nearer) or self._moves(nearer, range(_DRAWS)):
                 break
-            hops -= 1
+            hops, now = fewer, nearer
         return hops
 
     def _matters_beyond(self, hops: int, *, both: bool) -> bool:
@@ -162,14 +165,6 @@ class ReachFinder:
         """Return which rows lie within some hops of a probe, (m,) bool."""
         reached = self._parts.ways(both=both).neighbourhood(self._probes, hops)
         return contains(reached, self._part.nodes)
-
-    def _has_rings(self, hops: int) -> bool:
-        """Whether each probe sees more with the last hop than without."""
-        way = self._parts.incoming
-        return all(
-            way.neighbourhood(probe, hops).numel() > way.neighbourhood(probe, hops - 1).numel()
-            for probe in self._probes.unsqueeze(1)
-        )
 
     @cached_property
     def _part(self) -> Part:
