@@ -26,8 +26,9 @@ _HOPS_PER_LAYER: dict[str, Callable[[Any], int]] = {
 def hops_of(model: nn.Module) -> int:
     """Count the hops of the message-passing layers of `model`.
 
-    A layer that is used twice is counted once, and message passing written without PyG's layers
-    is not seen: whoever relies on the count checks it (see `computational_graph`).
+    A layer that is used twice is counted once, layers beside one another are counted as if one
+    followed the other, and message passing written without PyG's layers is not seen: it is where
+    the search for the model's reach begins (see `cut.reach`).
     """
     total = 0
     inside: set[int] = set()  # layers that belong to another layer, which counts for both

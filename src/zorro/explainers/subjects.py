@@ -68,6 +68,8 @@ class Subjects:
             hops=hops,
             halo=halo,
             check=check,
+            noise=self.noise,
+            seed=seed,
         )
         self._seed = seed
 

@@ -1,0 +1,131 @@
+"""What an explanation claims is tested where nothing but its set keeps a true value."""
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.nn import GCNConv
+
+from zorro import Zorro
+from zorro.cut import Extractor
+from zorro.noise import resolve
+from zorro.predictor import Predictor
+
+NODES, FEATURES = 120, 5
+
+
+class LooksFurtherAtSome(nn.Module):
+    """One hop for every node but a few, which no look at other nodes gives away."""
+
+    def __init__(self, some, hops):
+        super().__init__()
+        self.some = some
+        self.hops = hops
+
+    def forward(self, x, edge_index, number):
+        near = x
+        for _ in range(self.hops):
+            near = near + torch.zeros_like(near).index_add(0, edge_index[1], near[edge_index[0]])
+        here = x + torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]])
+        return torch.where(torch.isin(number, self.some).unsqueeze(1), near, here)[:, :3]
+
+
+def a_ring():
+    torch.manual_seed(0)
+    here = torch.arange(NODES)
+    edges = torch.stack([here, (here + 1) % NODES])
+    return torch.randn(NODES, FEATURES), torch.cat([edges, edges.flip(0)], dim=1)
+
+
+def plain_loop(model, x, edge_index, explanation, number, samples=300):
+    generator = torch.Generator().manual_seed(7)
+    kept = torch.zeros_like(x, dtype=torch.bool)
+    kept[torch.tensor(explanation.nodes)[:, None], torch.tensor(explanation.features)] = True
+    hits = 0
+    for _ in range(samples):
+        rows = torch.randint(NODES, x.shape, generator=generator)
+        noisy = torch.where(kept, x, x.gather(0, rows))
+        predicted = model(noisy, edge_index, number)[explanation.node].argmax()
+        hits += int(predicted == explanation.predicted_class)
+    return hits / samples
+
+
+@pytest.fixture
+def unusual():
+    """A model that looks three hops far at node 60 alone, and its graph."""
+    x, edge_index = a_ring()
+    model = LooksFurtherAtSome(torch.tensor([60]), hops=3)
+    number = torch.arange(NODES)
+    probes = Extractor(Predictor(model), x, edge_index, model_kwargs={"number": number})
+    assert probes.reach.hops == 1, "else the guard has nothing to do"
+    return model, x, edge_index, number
+
+
+def test_a_query_that_sees_further_than_others_gets_more_candidates(unusual):
+    model, x, edge_index, number = unusual
+    zorro = Zorro(model, x, edge_index, model_kwargs={"number": number})
+    assert zorro.explain(30).graph.candidates == 3
+    explanation = zorro.explain(60)
+    assert explanation.graph.candidates == 7
+    assert explanation.certified
+    assert plain_loop(model, x, edge_index, explanation, number) > 0.8
+    everything = zorro.fidelity(60, nodes=range(57, 64), samples=50)
+    assert everything.value == 1.0
+
+
+def test_a_claim_within_too_few_hops_is_conditional(unusual):
+    model, x, edge_index, number = unusual
+    kwargs = {"number": number}
+    for hops, status in ((1, "conditional"), (3, "certified")):
+        explanation = Zorro(model, x, edge_index, model_kwargs=kwargs, hops=hops).explain(60)
+        assert (explanation.status, explanation.certified) == (status, hops == 3)
+        assert (explanation.caveat is None) == (hops == 3)
+
+
+class ByNumber(nn.Module):
+    """Looks nodes up by where they stand, so that no cut means the same."""
+
+    def __init__(self):
+        super().__init__()
+        self.own = nn.Embedding(NODES, 8)
+        self.layer = GCNConv(FEATURES, 8)
+
+    def forward(self, x, edge_index):
+        return self.layer(x, edge_index) + self.own(torch.arange(x.size(0)))
+
+
+def test_a_model_that_counts_nodes_is_run_as_its_owner_runs_it():
+    x, edge_index = a_ring()
+    torch.manual_seed(2)
+    model = ByNumber().eval()
+    with torch.no_grad():
+        model.layer.lin.weight *= 4
+    explanation = Zorro(model, x, edge_index, fresh_samples=100).explain(60)
+    assert explanation.graph.whole
+    assert explanation.graph.candidates == NODES
+    assert explanation.predicted_class == int(model(x, edge_index)[60].argmax())
+
+    def called(noisy, edges, number):
+        return model(noisy, edges)
+
+    measured = plain_loop(called, x, edge_index, explanation, None)
+    assert abs(measured - explanation.fidelity.value) < 0.15
+
+
+def test_the_guard_redraws_everything_but_the_candidates():
+    x, edge_index = a_ring()
+    seen = []
+
+    class Noted(nn.Module):
+        def forward(self, x, edge_index):
+            seen.append(x.clone())
+            return x[:, :3]
+
+    extractor = Extractor(Predictor(Noted()), x, edge_index, noise=resolve("zeros", x), hops=2)
+    graph = extractor.extract(60)
+    seen.clear()
+    values = torch.full((2, 5, FEATURES), 9.0)
+    extractor.guard.scores(graph, values)
+    expected = torch.zeros_like(x)
+    expected[58:63] = 9.0
+    assert len(seen) == 2
+    assert all(torch.equal(given, expected) for given in seen)
