@@ -12,10 +12,11 @@ import zorro
 ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
-    {"agreement", "arguments", "errors", "memory", "names", "palette", "rings"},
+    {"agreement", "arguments", "errors", "inference_mode", "memory", "names", "palette", "rings"},
     {"version", "whole_file"},
     {"grouping"},
     {"column_values"},
+    {"function_model", "model_state"},
     {"predictor", "extras", "edge_index", "features", "receptive_field"},
     {"data"},
     {"models"},

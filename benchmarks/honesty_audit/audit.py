@@ -69,7 +69,7 @@ def answers(case: Case, nodes: Sequence[int], *, runs: int, **options: Any) -> I
         try:
             if zorro is None:
                 zorro = Zorro(
-                    case.model,  # type: ignore[arg-type]
+                    case.model,
                     graph.x,
                     graph.edge_index,
                     model_kwargs=graph.kwargs,

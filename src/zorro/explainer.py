@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, SupportsIndex, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from zorro.agreement import close
 from zorro.arguments import check_at_least, check_choice, node_id, whole_number
@@ -24,11 +24,12 @@ from zorro.features import Features, features_of
 from zorro.fidelity import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
+from zorro.inference_mode import ordinary, outside_inference_mode
 from zorro.memory import default_budget
 from zorro.meter import Meter
 from zorro.noise import Draws, Noise, NoiseFunction, draws_of, resolve
 from zorro.options import Search, check_parameters
-from zorro.predictor import Predictor, probabilities
+from zorro.predictor import Model, Predictor, probabilities
 from zorro.search import (
     Budget,
     Certified,
@@ -63,8 +64,11 @@ class Zorro:
     Explanation(node 2521 → class 3: 2 nodes × 10 features, fidelity 0.91 [0.89, 0.93], certified)
 
     Args:
-        model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
-        x: (N, d) features; dense, sparse COO or sparse CSR, or those of a stored graph.
+        model: a module or a function, called as `model(x, edge_index, **model_kwargs)`; returns
+            class scores (N, C), or one number per node (see `threshold`). Its weights may change
+            between two calls of a method, not during one.
+        x: (N, d) features; dense, sparse COO or sparse CSR, or those of a stored graph. Integers
+            (categories) and truth values are refilled with the column's own values.
         edge_index: (2, E), or the edges of a stored graph.
         tau: the fidelity that the explanation is to have.
         search: `"guided"` ranks by first-order gains, tests the best exactly, prunes, and
@@ -99,14 +103,16 @@ class Zorro:
         evaluator: `"auto"` traces the model where it can, which is much faster, and runs it where
             it cannot; `"any-model"` always runs it; `"traced"` raises where it cannot trace.
         memory: bytes that an evaluation may take; a quarter of what is free when None.
-        threshold: where a one-column model separates class 0 from class 1.
+        threshold: where a one-column model separates class 0 from class 1: 0.0 for the logit of
+            class 1, 0.5 for its probability. Such a model is refused without it.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
     """
 
+    @outside_inference_mode
     def __init__(
         self,
-        model: nn.Module,
+        model: Model,
         x: Tensor | Features,
         edge_index: Tensor | Edges,
         *,
@@ -128,10 +134,11 @@ class Zorro:
         check: Check = "auto",
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
-        threshold: float = 0.0,
+        threshold: float | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        check_graph(x, edge_index, sparse=True)
+        check_graph(x, edge_index, sparse=True, integers=True)
+        x, edge_index = ordinary(x), ordinary(edge_index)
         asked = Parameters(
             search=search,
             tau=tau,
@@ -160,7 +167,7 @@ class Zorro:
         self.parameters = dataclasses.replace(
             asked, noise=self._noise.name, delta=delta if search == "guided" else None
         )
-        self._predictor = Predictor(model, threshold=threshold)
+        self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
         self._extractor = Extractor(
             self._predictor,
             features,
@@ -198,6 +205,7 @@ class Zorro:
         other.parameters = p
         return other
 
+    @outside_inference_mode
     def explain(
         self,
         node: SupportsIndex,
@@ -227,6 +235,7 @@ class Zorro:
 
         return self._on_a_sufficient_cut(node, on)
 
+    @outside_inference_mode
     def explain_multiple(
         self,
         node: SupportsIndex,
@@ -367,6 +376,7 @@ class Zorro:
         p = self.parameters
         return Budget(p.max_seconds, p.max_elements, p.max_evaluations)
 
+    @outside_inference_mode
     def fidelity(
         self,
         node: SupportsIndex,
@@ -393,6 +403,7 @@ class Zorro:
         meter = self.meter(node, samples=samples, why_not=why_not, contrast=contrast)
         return meter.fidelity(nodes=nodes, features=features)
 
+    @outside_inference_mode
     def meter(
         self,
         node: SupportsIndex,
@@ -518,7 +529,7 @@ class Zorro:
 
 
 def rdt_fidelity(
-    model: nn.Module,
+    model: Model,
     x: Tensor | Features,
     edge_index: Tensor | Edges,
     node: SupportsIndex,

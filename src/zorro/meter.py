@@ -13,6 +13,7 @@ from zorro.arguments import whole_numbers
 from zorro.cut import ComputationalGraph
 from zorro.fidelity import FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator
+from zorro.inference_mode import outside_inference_mode
 from zorro.selection import Selection
 
 
@@ -42,6 +43,7 @@ class Meter:
         self._num_nodes = num_nodes
         self._confidence = confidence
 
+    @outside_inference_mode
     def fidelity(
         self,
         *,

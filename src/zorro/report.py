@@ -160,7 +160,7 @@ def _answers(
 ) -> Tensor | None:
     if model is None or x is None or edge_index is None:
         return None
-    threshold = run.manifest["parameters"].get("threshold", 0.0)
+    threshold = run.manifest["parameters"].get("threshold")
     return predicted_classes(model, x, edge_index, model_kwargs=model_kwargs, threshold=threshold)
 
 

@@ -52,3 +52,32 @@ def test_wrong_sets_are_refused(run, checkpoint, words, code, problem):
     assert result.code == code
     assert problem in result.err
     assert "Traceback" not in result.err
+
+
+ONE_NUMBER = """
+import torch
+from torch_geometric.nn import SimpleConv
+
+class Net(torch.nn.Module):
+    def __init__(self, features, classes):
+        super().__init__()
+        self.conv = SimpleConv(aggr="mean", combine_root="self_loop")
+
+    def forward(self, x, edge_index):
+        return self.conv(x, edge_index).sum(1).sub(1).sigmoid()
+"""
+
+
+def test_a_model_of_one_number_needs_a_threshold(run, graph_file, tmp_path):
+    (tmp_path / "my_number.py").write_text(ONE_NUMBER)
+    words = ["--dataset", graph_file, "--model", "my_number:Net", "--node", 5, "--samples", 30]
+    words += ["--keep-nodes", "none"]
+    refused = run("fidelity", *words)
+    assert refused.code != 0
+    assert "threshold=0.5 if it is its probability" in " ".join(refused.err.split())
+    result = run("fidelity", *words, "--threshold", 0.5)
+    assert result.code == 0, result.err
+    assert "of 30 samples" in result.out
+    explained = [*words[:4], "--nodes", 5, "--threshold", 0.5, "--samples", 20]
+    result = run("explain", *explained, "--fresh-samples", 20)
+    assert result.code == 0, result.err

@@ -173,7 +173,7 @@ def settle(model):
 def both(
     model, x, edge_index, *, query, kwargs=None, samples=30, wanted="traced", kind=None, hops=None
 ):
-    predictor = Predictor(model)
+    predictor = Predictor(model, threshold=0.0)
     extractor = Extractor(predictor, x, edge_index, model_kwargs=kwargs, hops=hops)
     graph = extractor.extract(query)
     draws = draws_of(

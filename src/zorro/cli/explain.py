@@ -85,6 +85,7 @@ def explain(
     noise: options.Noise = "column-marginals",
     seed: Annotated[int, typer.Option(help="Seed of the noise and of random:N.")] = 0,
     hops: options.Hops = None,
+    threshold: options.Threshold = None,
     data_seed: options.DataSeed = None,
     out: Annotated[
         str | None,
@@ -160,6 +161,7 @@ def explain(
         "noise": noise,
         "seed": seed,
         "hops": hops,
+        "threshold": threshold,
         "max_seconds": max_seconds,
         "beyond_chance": beyond_chance,
         "max_elements": max_elements,

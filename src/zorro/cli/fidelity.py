@@ -30,6 +30,7 @@ def fidelity(
         typer.Option(help="Seed of the noise. For a set from `zorro explain`, use another seed."),
     ] = 1,
     hops: options.Hops = None,
+    threshold: options.Threshold = None,
     data_seed: options.DataSeed = None,
     threads: options.Threads = 1,
 ) -> None:
@@ -45,7 +46,8 @@ def fidelity(
     kept_features = _members("--keep-features", keep_features)
     torch.set_num_threads(threads)
     asked = subject.load(dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed)
-    zorro = asked.task({"noise": noise, "seed": seed, "hops": hops}).zorro()
+    options = {"noise": noise, "seed": seed, "hops": hops, "threshold": threshold}
+    zorro = asked.task(options).zorro()
     estimate = zorro.fidelity(node, nodes=kept_nodes, features=kept_features, samples=samples)
     terminal.results.print(
         f"node      {node}, {asked.description}\n"

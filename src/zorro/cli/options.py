@@ -56,6 +56,14 @@ Hops = Annotated[
         show_default="read off the model's layers",
     ),
 ]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        help="For a model that returns one number per node: 0 if it is the logit of class 1, 0.5 "
+        "if it is its probability.",
+        show_default="refuse such a model",
+    ),
+]
 Threads = Annotated[
     int,
     typer.Option(

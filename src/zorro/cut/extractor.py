@@ -20,6 +20,7 @@ from zorro.edge_index import Edges, Neighbours, ascending, contains, edges_of
 from zorro.errors import InputError, ModelError
 from zorro.extras import Extras
 from zorro.features import Features, features_of
+from zorro.model_state import Weights
 from zorro.noise import Noise, resolve
 from zorro.predictor import Predictor
 from zorro.receptive_field import flow_of, hops_of
@@ -87,6 +88,8 @@ class Extractor:
         self._check = self._settled_check(check)
         self._noise = resolve("rows", features) if noise is None else noise
         self._seed = seed
+        self._weights: Weights | None = None  # with which the model was looked at
+        self._is_read = False  # whether its output is what it is taken for
         whole = self._check == "whole"
         self.guard = Guard(self._parts, predictor, self._noise, seed=seed, whole=whole)
 
@@ -156,6 +159,7 @@ class Extractor:
         nodes = self._parts.num_nodes
         if not 0 <= query < nodes:
             raise InputError(f"node: expected an id from 0 to {nodes - 1}, got {query}")
+        self._notice_other_weights()
         reach = self.reach
         if self._check == "none":
             graph = self._cut(query, reach, halo=self._halo, way=self._parts.incoming)
@@ -176,6 +180,13 @@ class Extractor:
                 return
             graph = self._wider(graph)
         yield self._everything(query)
+
+    def _notice_other_weights(self) -> None:
+        weights = Weights(self.predictor.model)
+        if not weights.are_as(self._weights):
+            self.__dict__.pop("whole_scores", None)
+            self.__dict__.pop("reach", None)
+            self._weights, self._is_read = weights, False
 
     def _wider(self, graph: ComputationalGraph) -> ComputationalGraph:
         """Return a cut with more candidates: one hop more, or all nodes if that adds none."""
@@ -314,6 +325,9 @@ class Extractor:
             raise ModelError(
                 f"the model's output at node {graph.query} is not usable: {_rounded(graph.scores)}"
             )
+        if not self._is_read:
+            self.predictor.refuse_misread(self.whole_scores if self._check == "whole" else again)
+            self._is_read = self._check == "whole"  # a cut says less than the next one may
 
     def _context_matters(self, graph: ComputationalGraph) -> bool:
         """Whether redrawing the context moves the output, the candidates being redrawn or not."""

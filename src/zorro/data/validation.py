@@ -9,15 +9,22 @@ from torch import Tensor
 
 from zorro.edge_index import Edges
 from zorro.errors import InputError
+from zorro.extras import MAKE_ADJACENCY
 from zorro.features import Features
 
-_FEATURES = "x must be a {} floating tensor of shape (nodes, features), both at least 1"
+_FEATURES = "x must be a {} {} tensor of shape (nodes, features), both at least 1"
 _SPARSE = (torch.sparse_coo, torch.sparse_csr)
 _ROWS_AT_ONCE = 1 << 16  # so that the check takes little memory itself
 _EDGES = "edge_index must be a dense int64 tensor of shape (2, edges)"
 
 
-def check_graph(x: Tensor | Features, edge_index: Tensor | Edges, *, sparse: bool = False) -> None:
+def check_graph(
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
+    *,
+    sparse: bool = False,
+    integers: bool = False,
+) -> None:
     """Raise `InputError` unless the features and edges describe one usable graph.
 
     `x` is a dense, floating, finite (N, d) tensor with N, d ≥ 1; `edge_index` is a dense (2, E)
@@ -28,20 +35,25 @@ def check_graph(x: Tensor | Features, edge_index: Tensor | Edges, *, sparse: boo
         edge_index: (2, E).
         sparse: whether `x` may also be a sparse COO or CSR tensor, or the graph a stored one,
             whose content was checked when it was written.
+        integers: whether `x` may also hold integers or truth values. Files and stored graphs hold
+            floats.
     """
     if sparse and isinstance(x, Features) and isinstance(edge_index, Edges):
         _check_one_graph(x, edge_index)
         return
-    features = _FEATURES.format("dense, sparse COO or sparse CSR" if sparse else "dense")
+    features = _FEATURES.format(
+        "dense, sparse COO or sparse CSR" if sparse else "dense",
+        "floating, integer or bool" if integers else "floating",
+    )
     if not (sparse and isinstance(x, Tensor) and x.layout in _SPARSE):
         x = _dense(x, features)
-    edge_index = _dense(edge_index, _EDGES)
+    edge_index = _dense(edge_index, _EDGES, hint=MAKE_ADJACENCY)
     if edge_index.device != x.device:
         raise InputError(
             f"x and edge_index must be on one device, got {x.device} and {edge_index.device}: "
             f"move both with .to(device)"
         )
-    _check_features(x, features)
+    _check_features(x, features, integers=integers)
     _check_edges(edge_index, nodes=x.size(0))
 
 
@@ -103,11 +115,12 @@ def _check_one_graph(features: Features, edges: Edges) -> None:
         )
 
 
-def _check_features(x: Tensor, expected: str) -> None:
+def _check_features(x: Tensor, expected: str, *, integers: bool) -> None:
     if x.dim() != 2 or x.size(0) < 1 or x.size(1) < 1:
         raise InputError(f"{expected}, got shape {tuple(x.shape)}")
-    if not x.is_floating_point():
-        raise InputError(f"{expected}, got {x.dtype}: convert it with x.float()")
+    if x.is_complex() or not (integers or x.is_floating_point()):
+        remedy = "" if x.is_complex() else ": convert it with x.float()"
+        raise InputError(f"{expected}, got {x.dtype}{remedy}")
     values = x if x.layout == torch.strided else _sparse_values(x)
     if not all(bool(torch.isfinite(some).all()) for some in torch.split(values, _ROWS_AT_ONCE)):
         broken = ~torch.isfinite(values)  # (N, d), or (nnz,) of sparse features
@@ -151,9 +164,11 @@ def _check_edges(edge_index: Tensor, *, nodes: int) -> None:
         )
 
 
-def _dense(value: Any, expected: str) -> Tensor:
+def _dense(value: Any, expected: str, *, hint: str = "") -> Tensor:
     if not isinstance(value, Tensor) or value.layout != torch.strided:
-        raise InputError(f"{expected}, got {_describe(value)}")
+        is_sparse = isinstance(value, Tensor) or type(value).__name__ == "SparseTensor"
+        remedy = f": {hint}" if hint and is_sparse else ""
+        raise InputError(f"{expected}, got {_describe(value)}{remedy}")
     return value
 
 

@@ -22,8 +22,8 @@ from zorro.explainers.pyg_algorithm import (
 from zorro.explainers.registry import method
 from zorro.explainers.subject import Subject
 from zorro.explainers.subjects import Subjects
+from zorro.model_state import undisturbed
 from zorro.models.randomness import seeded
-from zorro.predictor import undisturbed
 from zorro.receptive_field import flow_of, hops_of
 
 

@@ -13,8 +13,9 @@ from zorro.explainers.aggregation import rows_and_columns
 from zorro.explainers.masks import Masks
 from zorro.explainers.subject import Subject
 from zorro.metrics import node_mask_from_edges
+from zorro.model_state import undisturbed
 from zorro.models.randomness import seeded
-from zorro.predictor import Predictor, log_probabilities, undisturbed
+from zorro.predictor import Predictor, log_probabilities
 
 MODEL_CONFIG = {
     "mode": "multiclass_classification",

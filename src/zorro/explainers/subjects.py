@@ -37,7 +37,7 @@ class Subjects:
         hops: how far away a node can matter; inferred from the model when None.
         halo: hops of context around the candidates.
         check: how the cut's output is compared with the whole graph's, as in `zorro.Zorro`.
-        threshold: where a one-column model separates class 0 from class 1.
+        threshold: where a one-column model separates class 0 from class 1, as in `zorro.Zorro`.
         model_kwargs: further arguments of the model; node- and edge-level tensors follow.
     """
 
@@ -52,14 +52,14 @@ class Subjects:
         hops: int | None = None,
         halo: int = 1,
         check: Check = "auto",
-        threshold: float = 0.0,
+        threshold: float | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True)
         check_seed(seed)
         features = features_of(x)
         self.noise = resolve(noise, features)
-        self._predictor = Predictor(model, threshold=threshold)
+        self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
         self._extractor = Extractor(
             self._predictor,
             features,

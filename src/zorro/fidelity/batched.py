@@ -14,6 +14,7 @@ from zorro.cut import ComputationalGraph
 from zorro.errors import ModelError
 from zorro.fidelity.evaluator import Evaluator, Gains
 from zorro.fidelity.event import Event, Predicts
+from zorro.model_state import holds_inference_tensors
 from zorro.noise import Draws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 DEFAULT_MEMORY = 1 << 30  # bytes
 # On a CPU larger batches only leave the caches; measured on Cora, 30–100 MB is fastest.
 _CPU_BATCH = 1 << 26
+_TRIED_SAMPLES = 3  # on which a column without a gradient is tried
 
 
 class BatchedEvaluator(Evaluator):
@@ -77,6 +79,8 @@ class BatchedEvaluator(Evaluator):
         self._samples_at_once = max(1, min(self.samples, memory // 2 // max(1, noise_bytes)))
         self._edges_of_copies: dict[int, Tensor] = {}
         self._kept_noise: Tensor | None = None
+        self._tried: dict[int, bool] = {}  # columns without a gradient: whether they matter
+        self._may_have_gradient = not holds_inference_tensors(predictor.model)
 
     @property
     def evaluations(self) -> int:
@@ -124,24 +128,77 @@ class BatchedEvaluator(Evaluator):
         return torch.cat(blocks, dim=1)
 
     def gains(self, selection: Selection) -> Gains | None:
-        """Return what each element would add, from a backward pass through the model."""
-        total = torch.zeros_like(self._x)  # (n, d): what each entry would add
+        """Return what each element would add, from a backward pass through the model.
+
+        Integers are passed as floats, for a model that makes floats of them first: gains only say
+        what is tested, and tests are run on the features as they are. A column without a gradient
+        that changes the output all the same (it is looked up in a table, say) has an infinite gain.
+        """
+        if not self._may_have_gradient:
+            return None
+        true = self._as_floats(self._x)
+        total = torch.zeros_like(true)  # (n, d): what each entry would add
+        is_seen = torch.zeros_like(selection.features)  # (d,): columns with a gradient
         copies = self._copies if self.copies_are_independent else 1
         for inputs, noise in self._inputs(selection):
             for start in range(0, inputs.size(0), copies):
                 part = slice(start, start + copies)
-                x = inputs[part].detach().requires_grad_()
-                scores = self._run_copies(x, differentiable=True)
-                if not scores.requires_grad:
-                    return None
-                self._runs += x.size(0)
-                aim = self.event.log_probability(scores).sum()
-                (gradient,) = torch.autograd.grad(aim, x, allow_unused=True)
+                gradient = self._gradient(self._as_floats(inputs[part]))
                 if gradient is None:
+                    self._may_have_gradient = False
                     return None
-                total += (gradient * (self._x - noise[part])).sum(0)
+                total += (gradient * (true - self._as_floats(noise[part]))).sum(0)
+                is_seen |= (gradient != 0).flatten(0, 1).any(0)
         total /= self.samples
-        return Gains(total[:, selection.features].sum(1), total[selection.nodes].sum(0))
+        nodes, features = total[:, selection.features].sum(1), total[selection.nodes].sum(0)
+        unseen = self._unseen(~is_seen)  # (d,)
+        features[unseen] = torch.inf
+        if bool((unseen & selection.features).any()):
+            nodes.fill_(torch.inf)
+        return Gains(nodes, features)
+
+    def _gradient(self, x: Tensor) -> Tensor | None:
+        """Return the gradient (b, n, d) of the event's log-probability, if there is one."""
+        x = x.detach().requires_grad_()
+        try:
+            scores = self._run_copies(x, differentiable=True)
+        except ModelError:
+            if self._x.is_floating_point():
+                raise
+            return None  # it takes integers and nothing else
+        if not scores.requires_grad:
+            return None
+        self._runs += x.size(0)
+        aim = self.event.log_probability(scores).sum()
+        (gradient,) = torch.autograd.grad(aim, x, allow_unused=True)
+        return gradient
+
+    @staticmethod
+    def _as_floats(values: Tensor) -> Tensor:
+        return values if values.is_floating_point() else values.float()
+
+    def _unseen(self, without_gradient: Tensor) -> Tensor:
+        """Return which of the columns (d,) without a gradient change the output, (d,) bool.
+
+        Each is tried once: set to its true values in a few samples of noise.
+        """
+        columns = [c for c in without_gradient.nonzero().flatten().tolist() if c not in self._tried]
+        if columns:
+            few = torch.arange(min(_TRIED_SAMPLES, self.samples), device=self.device)
+            noise = self._draws.matrices(few)  # (s, n, d)
+            base = self.run(noise)  # (s, C)
+            at_once = max(1, self._copies // few.numel())
+            for first in range(0, len(columns), at_once):
+                some = columns[first : first + at_once]
+                inputs = noise.repeat(len(some), 1, 1, 1)  # (k, s, n, d)
+                for place, column in enumerate(some):
+                    inputs[place, :, :, column] = self._x[:, column]
+                scores = self.run(inputs.flatten(0, 1)).view(len(some), *base.shape)
+                moved = (scores - base).abs().amax((1, 2)) > 0  # (k,)
+                self._tried.update(zip(some, moved.tolist(), strict=True))
+        unseen = torch.zeros_like(without_gradient)
+        unseen[[c for c in without_gradient.nonzero().flatten().tolist() if self._tried[c]]] = True
+        return unseen
 
     def run(self, inputs: Tensor, *, differentiable: bool = False) -> Tensor:
         """Return the query's scores (b, C) on perturbed inputs (b, n, d)."""

@@ -14,6 +14,7 @@ from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.event import Event
 from zorro.fidelity.traced import Program, TracedEvaluator, Unserved, trace
 from zorro.fidelity.traced.evaluator import check
+from zorro.model_state import Weights, holds_inference_tensors
 from zorro.noise import Draws
 from zorro.predictor import Predictor
 
@@ -41,7 +42,8 @@ class EvaluatorChoice:
         self._wanted = wanted
         self._memory = memory
         self._traced: fx.Graph | None = None
-        self._reason = "" if wanted != "any-model" else "it was asked for"
+        self._reason = ""
+        self._weights: Weights | None = None  # of the model when it was traced
         self._checked: tuple[ComputationalGraph, Program | None] | None = None
         self._independent: tuple[ComputationalGraph, bool] | None = None
 
@@ -75,12 +77,13 @@ class EvaluatorChoice:
         """Return the model's program for a query, compared with the model once."""
         if self._checked is not None and self._checked[0] is graph:
             return self._checked[1]
+        self._forget_if_changed()
         program = None
-        if not self._reason:
+        if not self._reason and self._wanted != "any-model":
             try:
                 if self._traced is None:
                     self._traced = self._trace(graph)
-                program = Program(self._predictor.model, self._traced, graph)
+                program = self._built(self._traced, graph)
                 check(self._predictor, program, graph, draws, memory=self._memory)
             except Unserved as reason:
                 program = None
@@ -88,12 +91,28 @@ class EvaluatorChoice:
         self._checked = (graph, program)
         return program
 
+    def _forget_if_changed(self) -> None:
+        """Trace anew what has been trained on, or loaded, in the meantime."""
+        weights = Weights(self._predictor.model)
+        if not weights.are_as(self._weights):
+            self._traced, self._reason, self._weights = None, "", weights
+
     def _trace(self, graph: ComputationalGraph) -> fx.Graph:
         try:
-            return trace(self._predictor.model, graph.extras.copies(1))
+            if not graph.x.is_floating_point():
+                raise Unserved(f"its features are {graph.x.dtype}, which have no gradient")
+            if holds_inference_tensors(self._predictor.model):
+                raise Unserved("it was made under torch.inference_mode() and gives no gradient")
+            return trace(self._predictor.model, graph.extras)
         except Unserved as reason:
             self._reason = str(reason)  # the model's, not the query's: do not try again
             raise
+
+    def _built(self, traced: fx.Graph, graph: ComputationalGraph) -> Program:
+        try:
+            return Program(self._predictor.model, traced, graph)
+        except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
 
     def _refuse_or_log(self, graph: ComputationalGraph, reason: Unserved) -> None:
         if self._wanted == "traced":

@@ -15,7 +15,10 @@ from zorro.selection import Selection
 
 @dataclass(frozen=True)
 class Gains:
-    """How much each element would add to the event's log-probability, to first order."""
+    """How much each element would add to the event's log-probability, to first order.
+
+    Infinite where the first order says nothing: such an element is to be tested.
+    """
 
     nodes: Tensor  # (n,)
     features: Tensor  # (d,)

@@ -40,8 +40,8 @@ _BY_NAME: dict[str, Callable[[Features], Noise]] = {
     "column-marginals": lambda features: ColumnMarginals(features.by_column()),
     "rows": WholeRows,
     "zeros": lambda features: Constant("zeros", _zeros(features)),
-    "means": lambda features: Constant("means", features.column_means()),
-    "gaussian": lambda features: Gaussian(_dense("gaussian", features)),
+    "means": lambda features: Constant("means", _real("means", features).column_means()),
+    "gaussian": lambda features: Gaussian(_dense("gaussian", _real("gaussian", features))),
     "published": lambda features: PublishedDraw(_dense("published", features)),
 }
 NOISES = tuple(_BY_NAME)
@@ -84,11 +84,26 @@ def draws_of(
         return SparseDraws(
             noise, candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
         )
-    return DenseDraws(noise.draw(candidates, seed=seed, query=query, samples=samples))
+    drawn = noise.draw(candidates, seed=seed, query=query, samples=samples)
+    if not candidates.is_floating_point() and drawn.dtype != candidates.dtype:
+        raise InputError(
+            f"noise: {noise.name} must draw {candidates.dtype}, as the features are, got "
+            f"{drawn.dtype}"
+        )
+    return DenseDraws(drawn)
 
 
 def _zeros(features: Features) -> Tensor:
     return torch.zeros(features.shape[1], dtype=features.dtype, device=features.device)
+
+
+def _real(noise: str, features: Features) -> Features:
+    if not features.dtype.is_floating_point:
+        raise InputError(
+            f"noise: {noise!r} gives numbers between the values of {features.dtype} features, "
+            "which may be no categories at all: use 'column-marginals', 'rows' or a function"
+        )
+    return features
 
 
 def _dense(noise: str, features: Features) -> Tensor:

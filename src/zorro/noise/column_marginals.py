@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import scipy.sparse as sp
 import torch
@@ -177,9 +178,9 @@ class SparseDraws:
         samples, nodes, features = self.shape
         kept = self._kept
         assert kept is not None
-        parts = (kept.value.numpy(), kept.position.numpy(), kept.starts.numpy())
+        parts = (_numbers(kept.value), kept.position.numpy(), kept.starts.numpy())
         matrix = sp.csc_array(parts, shape=(samples * nodes, features))
-        return torch.from_numpy(matrix @ weight.contiguous().numpy())
+        return torch.from_numpy(matrix @ _numbers(weight.contiguous())).to(weight.dtype)
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
         """Return Σ_s Z_sᵀ V_s over some rows (v,), for values (v, S, h), as (d, h)."""
@@ -190,7 +191,7 @@ class SparseDraws:
                 terms = entries.value.unsqueeze(1) * values[place, entries.position]
                 product.index_add_(0, entries.column, terms)
             else:
-                product += torch.from_numpy(self._matrix_of_row(row) @ values[place].numpy())
+                product += torch.from_numpy(self._matrix_of_row(row) @ _numbers(values[place]))
         return product
 
     def _matrix_of_row(self, row: int) -> sp.csr_array:
@@ -199,7 +200,7 @@ class SparseDraws:
             entries = self._entries_of_row(row)
             starts = torch.zeros(self.shape[2] + 1, dtype=torch.long)
             starts[1:] = torch.bincount(entries.column, minlength=self.shape[2]).cumsum(0)
-            parts = (entries.value.numpy(), entries.position.numpy(), starts.numpy())
+            parts = (_numbers(entries.value), entries.position.numpy(), starts.numpy())
             self._matrices[row] = sp.csr_array(parts, shape=(self.shape[2], self.shape[0]))
         return self._matrices[row]
 
@@ -303,6 +304,11 @@ class SparseDraws:
             inside &= picked
         inside = inside.nonzero().flatten()
         return Entries(position[inside], entries.column[inside], entries.value[inside])
+
+
+def _numbers(values: Tensor) -> Any:
+    """Return values for SciPy, which does not know half precision."""
+    return (values.float() if values.element_size() < 4 else values).numpy()
 
 
 def _uniforms(keys: Tensor, counters: Tensor) -> Tensor:

@@ -95,7 +95,8 @@ class FromFunction:
         if not isinstance(drawn, Tensor) or tuple(drawn.shape) != expected:
             came = tuple(drawn.shape) if isinstance(drawn, Tensor) else type(drawn).__name__
             raise InputError(f"noise: {self.name} must return a tensor {expected}, got {came}")
-        return drawn.to(candidates)
+        # Cut to integers, most draws would be zero.
+        return drawn.to(candidates) if candidates.is_floating_point() else drawn
 
 
 class PublishedDraw:

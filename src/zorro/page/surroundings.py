@@ -107,7 +107,7 @@ def predicted_classes(
     edge_index: Tensor | Edges,
     *,
     model_kwargs: Mapping[str, Any] | None = None,
-    threshold: float = 0.0,
+    threshold: float | None = None,
 ) -> Tensor | None:
     """Return the model's class of each node (N,).
 

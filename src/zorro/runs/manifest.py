@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from zorro.edge_index import Edges, edges_of
 from zorro.errors import RunError
 from zorro.features import Features, size_of
+from zorro.function_model import as_module
 from zorro.runs.task import GivenTask
 from zorro.version import __version__
 
@@ -147,6 +148,7 @@ def data_digest(
 
 def model_digest(model: nn.Module) -> str:
     """Return a digest of weights, buffers and the printed structure."""
+    model = as_module(model)
     state = model.state_dict()
     return digest(repr(model), *(part for name in sorted(state) for part in (name, state[name])))
 

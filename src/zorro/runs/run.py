@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from zorro.arguments import whole_number, whole_numbers
 from zorro.edge_index import Edges
 from zorro.errors import InputError, MissingExtraError
 from zorro.explanation import Explanation
 from zorro.features import Features, size_of
+from zorro.function_model import as_module
+from zorro.predictor import Model
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.flat import flat_rows
@@ -122,7 +124,7 @@ def open_run(path: str | Path) -> Run:
 
 
 def explain_many(
-    model: nn.Module,
+    model: Model,
     x: Tensor | Features,
     edge_index: Tensor | Edges,
     nodes: Iterable[SupportsIndex],
@@ -161,7 +163,7 @@ def explain_many(
     question = {name: options.pop(name) for name in _QUESTION if name in options}
     if question.get("why_not") is not None:
         question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
-    task = GivenTask(model, x, edge_index, options, question)
+    task = GivenTask(as_module(model), x, edge_index, options, question)
     every = distinct(nodes, size_of(x)[0])
     for outcome in record(
         Path(out),

@@ -177,12 +177,17 @@ class GuidedSearch:
     def _first(self, open_ones: Tensor, gains: Tensor | None, count: int | None) -> Tensor:
         """Return the `count` elements with the highest gains among those that are open.
 
-        Without gains all are returned: each is then tested, which is slower.
+        Without gains all are returned: each is then tested, which is slower. Those with an
+        infinite gain are returned too.
         """
         elements = open_ones.nonzero().flatten()
         if gains is None or count is None or elements.numel() <= count:
             return elements
-        return elements[gains[elements].topk(count).indices]
+        known = elements[gains[elements] < torch.inf]
+        best = known[gains[known].topk(min(count, known.numel())).indices]
+        if known.numel() == elements.numel():
+            return best
+        return torch.cat([best, elements[gains[elements] == torch.inf]])
 
     def _judged(self, scores: Tensor) -> list[tuple[float, float]]:
         """Return fidelity and mean probability for each of scores (k, S, C)."""

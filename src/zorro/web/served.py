@@ -55,7 +55,7 @@ class Served:
                     ground.x,
                     ground.edge_index,
                     model_kwargs=ground.model_kwargs,
-                    threshold=run.manifest["parameters"].get("threshold", 0.0),
+                    threshold=run.manifest["parameters"].get("threshold"),
                 ),
                 names=names or Names(),
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,11 @@ from torch_geometric.nn import MessagePassing
 
 from zorro.cut import ComputationalGraph
 from zorro.edge_index import ascending
+from zorro.extras import Extras
 from zorro.fidelity.traced.change import Change, ChangedRows
 from zorro.fidelity.traced.layers import Unserved, linear, plan_of
 from zorro.fidelity.traced.plan import Plan, Rows
-from zorro.predictor import undisturbed
+from zorro.model_state import undisturbed
 
 T = TypeVar("T")
 _LINEAR = (nn.Linear, gnn.Linear)
@@ -32,7 +32,35 @@ _MOST_CHANGED = 0.5
 
 
 class _LayerTracer(fx.Tracer):
-    """Traces through a user's modules down to layers."""
+    """Traces `model(x, edge_index, **arguments)` through a user's modules down to layers.
+
+    Args:
+        arguments: further arguments of the model.
+        varying: names of those that are others on another graph; they are inputs of the trace.
+    """
+
+    def __init__(self, arguments: Mapping[str, Any], varying: frozenset[str]) -> None:
+        super().__init__()
+        self._arguments = arguments
+        self._varying = varying
+
+    def create_args_for_root(
+        self,
+        root_fn: Callable[..., Any],
+        is_module: bool,
+        concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """Return the call as the model gets it, whatever its signature says."""
+        x, edge_index = (self.create_proxy("placeholder", n, (), {}) for n in ("x", "edge_index"))
+        arguments = {
+            name: self.create_proxy("placeholder", name, (), {}) if name in self._varying else value
+            for name, value in self._arguments.items()
+        }
+
+        def called(model: nn.Module) -> Any:
+            return root_fn(model, x, edge_index, **arguments)
+
+        return called, [self.root]
 
     def is_leaf_module(self, module: nn.Module, module_qualified_name: str) -> bool:
         if isinstance(module, MessagePassing):
@@ -43,24 +71,25 @@ class _LayerTracer(fx.Tracer):
         return home.startswith(("torch.nn.", "torch_geometric.nn.dense", "torch_geometric.nn.norm"))
 
 
-def trace(model: nn.Module, arguments: Mapping[str, Any]) -> fx.Graph:
-    """Trace `model(x, edge_index, **arguments)` down to its layers.
+def trace(model: nn.Module, extras: Extras) -> fx.Graph:
+    """Trace `model(x, edge_index, **extras)` down to its layers.
 
-    Arguments that the model takes and does not get are fixed to their defaults.
+    Arguments that are the same on every graph are fixed to their values, and those that the model
+    takes and does not get to their defaults.
     """
-    names = list(inspect.signature(model.forward).parameters.values())
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in names):
-        raise Unserved("its forward method takes *args or **kwargs")
-    fixed = {
-        p.name: arguments.get(p.name, p.default)
-        for p in names[2:]
-        if not isinstance(arguments.get(p.name), Tensor)
-    }
+    arguments = extras.copies(1)
+    tensors = {name for name, value in arguments.items() if isinstance(value, Tensor)}
+    # What the model sets in its forward pass would keep what stands for values while it is traced.
+    attributes = [(vars(module), dict(vars(module))) for module in model.modules()]
     try:
         with undisturbed(model):
-            return _LayerTracer().trace(model, concrete_args=fixed)
+            return _LayerTracer(arguments, extras.following | tensors).trace(model)
     except Exception as error:
         raise Unserved(f"torch.fx cannot trace it: {type(error).__name__}: {error}") from error
+    finally:
+        for values, before in attributes:
+            values.clear()
+            values.update(before)
 
 
 @dataclass(frozen=True)
@@ -112,9 +141,11 @@ class Program:
         self._plans: dict[fx.Node, Plan] = {}
         self._needed: dict[fx.Node, Tensor] = {}  # (r,) ascending rows
         self._kept: dict[str, Any] = {}  # what evaluators of this query share
+        self.deviation = 0.0  # from the model's scores, relative to 1 + the largest, once known
         with undisturbed(model), torch.no_grad():
             self._find_static()
             self._find_needed()
+        self._nodes = [n for n in self._nodes if n in self._needed or n.op == "output"]
         self.entries: dict[fx.Node, Plan] = {
             node: plan for node, plan in self._plans.items() if self._input_of(node) in self._raw
         }

@@ -1,0 +1,193 @@
+"""Features that are integers or truth values: categories keep to the values that they have."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch_geometric.nn as gnn
+from torch import nn
+
+from zorro import Zorro
+from zorro.data import check_graph
+from zorro.errors import InputError
+from zorro.features import features_of
+from zorro.noise import draws_of, resolve
+
+sys.path.append(str(Path(__file__).parent))
+from plain_loop import plain_fidelity
+
+NODES, WORDS, COLUMNS = 24, 40, 4
+QUERY = 7
+QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
+
+
+class Embeds(nn.Module):
+    """Every column is a category; numbers beyond the vocabulary fail."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, 6)
+        self.conv = gnn.GCNConv(6, 3)
+
+    def forward(self, x, edge_index):
+        return self.conv(self.embedding(x).sum(1).tanh(), edge_index) * 4
+
+
+class Mixed(nn.Module):
+    """The first column is a category, the rest are numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, 6)
+        self.linear = nn.Linear(COLUMNS - 1, 6)
+        self.conv = gnn.GCNConv(6, 3)
+
+    def forward(self, x, edge_index):
+        hidden = 3 * self.embedding(x[:, 0].long()) + self.linear(x[:, 1:].float() / 20 - 1)
+        return self.conv(hidden.tanh(), edge_index) * 4
+
+
+class Flags(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = gnn.GCNConv(COLUMNS, 3)
+
+    def forward(self, x, edge_index):
+        return self.conv((~x).float(), edge_index) * 6
+
+
+def a_graph():
+    torch.manual_seed(0)
+    children = torch.arange(1, NODES)
+    parents = (torch.rand(NODES - 1) * children).long()
+    edge_index = torch.stack([torch.cat([children, parents]), torch.cat([parents, children])])
+    # No zeros, and every other number is missing: 3, 5, …
+    return 2 * torch.randint(1, WORDS // 2 - 1, (NODES, COLUMNS)) + 1, edge_index
+
+
+def made(kind, seed):
+    torch.manual_seed(seed)
+    return kind().eval()
+
+
+CASES = {
+    "int64": (Embeds, 4, 5, lambda x: x),
+    "int32": (Embeds, 4, 5, lambda x: x.int()),
+    "uint8": (Mixed, 3, 7, lambda x: x.byte()),
+    "mixed integers": (Mixed, 3, 7, lambda x: x),
+    "mixed floats": (Mixed, 3, 7, lambda x: x.float()),
+    "bool": (Flags, 5, 7, lambda x: x > 20),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("options", [{}, {"search": "paper"}, {"noise": "rows"}], ids=str)
+def test_explanations_are_those_of_a_loop_over_the_whole_graph(name, options):
+    kind, seed, query, convert = CASES[name]
+    x, edge_index = a_graph()
+    x, model = convert(x), made(kind, seed)
+    explanation = Zorro(model, x, edge_index, **QUICK, **options).explain(query)
+
+    def predict(given):
+        assert given.dtype == x.dtype
+        with torch.no_grad():
+            return int(model(given, edge_index)[query].argmax())
+
+    assert explanation.evaluator == "any-model"
+    assert explanation.predicted_class == predict(x)
+    assert explanation.status != "nothing needed"
+    if "noise" not in options:
+        share = plain_fidelity(
+            predict, x, query, nodes=explanation.nodes, features=explanation.features
+        )
+        assert abs(share - explanation.fidelity.value) < 4.5 * (2 * 0.25 / 300) ** 0.5
+        assert share > 0.7 or options == {"search": "paper"}  # which certifies nothing
+
+
+class LooksUp(nn.Module):
+    """A category decides; the other columns are all but nothing."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.embedding = nn.Embedding(2, 2).requires_grad_(False)
+        self.embedding.weight.copy_(torch.tensor([[1.0, -1.0], [-1.0, 1.0]]))
+        self.linear = nn.Linear(20, 2)
+        self.dtype = dtype
+
+    def forward(self, x, edge_index):
+        assert x.dtype == self.dtype or x.is_floating_point()
+        return 5 * self.embedding(x[:, 0].long()) + 1e-3 * self.linear(x[:, 1:].float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_a_column_without_a_gradient_is_tested_if_it_matters(dtype):
+    torch.manual_seed(1)
+    x = torch.randint(2, (NODES, 21)).to(dtype)
+    edge_index = torch.zeros(2, 0, dtype=torch.long)
+    explanation = Zorro(LooksUp(dtype), x, edge_index, k=4, **QUICK).explain(QUERY)
+    assert (explanation.nodes, explanation.features) == ((QUERY,), (0,))
+    assert explanation.fidelity.value == 1
+
+
+@pytest.mark.parametrize("noise", ["column-marginals", "rows", "published"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+def test_noise_keeps_to_the_columns_own_values(noise, sparse, dtype):
+    x = a_graph()[0]
+    x[:, 2] *= torch.arange(NODES) % 3 == 0  # with zeros
+    x = (x % 7 > 2) if dtype == torch.bool else x.to(dtype)
+    if sparse and noise == "published":
+        return
+    given = x.to_sparse() if sparse else x
+    drawn = draws_of(
+        resolve(noise, features_of(given)),
+        x[:5],
+        seed=0,
+        query=0,
+        samples=range(200),
+        memory=1 << 30,
+    ).matrices(torch.arange(200))
+    assert drawn.dtype == dtype
+    for column in range(COLUMNS):
+        # 1000 draws of at most 24 values, each with a chance of 1 in 24 or more.
+        assert set(drawn[:, :, column].flatten().tolist()) == set(x[:, column].tolist())
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "means"])
+def test_noise_between_the_values_is_refused(noise):
+    x, edge_index = a_graph()
+    with pytest.raises(InputError, match=f"noise: '{noise}' .*int64.* use 'column-marginals'"):
+        Zorro(made(Embeds, 2), x, edge_index, noise=noise)
+
+
+def test_a_function_must_draw_what_the_features_are():
+    x, edge_index = a_graph()
+
+    def halves(candidates, samples, generator):
+        return torch.full((samples, *candidates.shape), 0.5)
+
+    def threes(candidates, samples, generator):
+        return torch.full((samples, *candidates.shape), 3)
+
+    with pytest.raises(InputError, match=r"noise: halves must draw torch.int64, .* torch.float32"):
+        Zorro(made(Embeds, 2), x, edge_index, noise=halves, **QUICK).explain(QUERY)
+    explanation = Zorro(made(Embeds, 2), x, edge_index, noise=threes, **QUICK).explain(QUERY)
+    assert explanation.fidelity.value in (0.0, 1.0)
+
+
+@pytest.mark.parametrize("hops", [None, 1])
+def test_the_context_is_disturbed_with_categories_that_exist(hops):
+    """Numbers that no node has would be outside the vocabulary."""
+    x, edge_index = a_graph()
+    x = x * 0 + torch.where(torch.arange(NODES) % 2 == 0, 0, WORDS - 1).unsqueeze(1)
+    model = made(Embeds, 2)
+    graph = Zorro(model, x, edge_index, hops=hops, samples=20, fresh_samples=20).explain(QUERY)
+    assert graph.graph.hops == 1
+
+
+def test_what_has_no_order_stays_refused():
+    with pytest.raises(InputError, match=r"x must be .* integer or bool .*got torch.complex64"):
+        Zorro(made(Embeds, 2), a_graph()[0] + 0j, a_graph()[1])
+    with pytest.raises(InputError, match=r"convert it with x.float\(\)"):
+        check_graph(*a_graph())  # files and stored graphs hold floats
