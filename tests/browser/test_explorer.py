@@ -20,7 +20,7 @@ from zorro.web.app import create_app  # noqa: E402  (needs what is asked for abo
 from zorro.web.desk import Ground  # noqa: E402
 from zorro.web.guard import access_to  # noqa: E402
 from zorro.web.served import Served  # noqa: E402
-from zorro.web.server import listen  # noqa: E402
+from zorro.web.server import address_of, configured, listen  # noqa: E402
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
 MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
@@ -114,13 +114,13 @@ def serving(runs):
     """Serve runs in a thread for as long as they are needed, at the address that is given."""
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        app = create_app(runs, access=access_to("127.0.0.1", port))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        access = access_to("127.0.0.1", port)
+        server = uvicorn.Server(configured(create_app(runs, access=access)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started:
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}/"
+        yield address_of(access)
         server.should_exit = True
         thread.join(10)
 
@@ -230,8 +230,10 @@ def test_the_last_of_many_changes_is_what_is_measured(desk, address):
     verdict(desk)
     asked = []
     desk.on("request", lambda one: "/api/fidelity" in one.url and asked.append(one.post_data))
-    for number in (9, 13, 14, 9, 13):
-        node(desk, number).dispatch_event("click")
+    desk.evaluate(
+        "for (const id of [9, 13, 14, 9, 13]) document.querySelector("
+        "`.board .node[data-node='${id}']`).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
     desk.wait_for_timeout(300)
     assert "3 papers" in verdict(desk)
     assert json.loads(asked[-1])["nodes"] == [8, 9, 13]
