@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote, unquote
 
 import pytest
 import torch
@@ -12,6 +15,7 @@ from made_runs import made_explanation, made_run, ring
 from torch_geometric.nn import GCN
 
 from zorro.names import Names
+from zorro.runs.folder import OUTCOMES
 
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
@@ -19,7 +23,7 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fas
 from zorro.web.app import create_app  # noqa: E402  (needs what is asked for above)
 from zorro.web.desk import Ground  # noqa: E402
 from zorro.web.guard import access_to  # noqa: E402
-from zorro.web.served import Served  # noqa: E402
+from zorro.web.served import Broken, Served  # noqa: E402
 from zorro.web.server import address_of, configured, listen  # noqa: E402
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
@@ -394,6 +398,96 @@ def test_what_cannot_be_measured_is_said_in_place(desk, address):
     node(desk, 8).click()
     desk.wait_for_selector(".verdict.failed")
     assert desk.inner_text(".verdict") == "Not measured: it does not answer"
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    """A run with a damaged row, one with a damaged manifest, and one that could not be opened."""
+    folder = tmp_path_factory.mktemp("runs")
+    graph, model = ring(), model_of()
+    explanations = [made_explanation(number) for number in (7, 8, 20)]
+    first = made_run(folder / "first", explanations, graph=graph, model=model)
+    with sqlite3.connect(folder / "first" / OUTCOMES) as connection:
+        connection.execute("UPDATE outcomes SET explanation = ? WHERE node = 8", ("[" * 10**5,))
+    second = made_run(folder / "second", explanations, graph=graph, model=model)
+    second.manifest["parameters"].pop("tau")
+    runs = [
+        served(first, model, graph),
+        Served(second),
+        Broken(folder / "third", f"its manifest is damaged: {MARKUP}"),
+    ]
+    yield from serving(runs)
+
+
+def test_what_is_damaged_is_said_and_the_rest_is_shown(page, serious, damaged):
+    page.goto(damaged)
+    page.wait_for_selector(".rows tbody tr")
+    assert shown(page) == [7, 20]
+    assert "Paper 8: it is nested too deeply" in page.inner_text("#unreadable")
+    said = page.inner_text("#broken")
+    assert "2 runs cannot be read" in said
+    assert "second: " in said
+    assert "'tau' is missing" in said
+    assert "third: its manifest is damaged: <img" in said
+    assert serious(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.goto(f"{damaged}#run=0&node=8")
+    page.wait_for_selector("text=What this run holds of it cannot be read: it is nested too deeply")
+    page.locator("[name=run]").select_option("1")
+    page.wait_for_selector("text=This run cannot be read:")
+    page.locator("[name=run]").select_option("0")
+    page.wait_for_selector("text=What this run holds of it")
+
+
+def test_where_nothing_can_be_read_that_is_said(desk, tmp_path):
+    alone = serving([Broken(tmp_path / "only", "its manifest is damaged")])
+    desk.goto(next(alone))
+    desk.wait_for_selector("text=This run cannot be read: its manifest is damaged")
+    next(alone, None)
+
+
+@pytest.fixture
+def elsewhere():
+    """Another site's page, which links to what it is asked for."""
+
+    class Linking(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(f"<a href='{unquote(self.path[2:])}'>there</a>".encode())
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Linking) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])  # another site, and another port
+def test_other_sites_can_link_to_the_page_and_ask_for_nothing(browser, address, elsewhere, host):
+    start = address.split("?")[0]
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.goto(f"{start}#run=0&node=7")
+    page.wait_for_selector("text=The token is missing")
+    page.goto(f"http://{host}:{elsewhere}/?{quote(address)}")
+    page.click("a")
+    page.wait_for_selector(".rows tbody tr")
+    assert page.url == start  # no token that could be passed on
+    assert page.evaluate("document.cookie") == ""
+    page.goto(f"http://{host}:{elsewhere}/?{quote(f'{start}#run=0&node=7')}")
+    with page.expect_response(f"{start}api/runs") as answer:
+        page.evaluate(
+            "url => void fetch(url, {mode: 'no-cors', credentials: 'include'})", f"{start}api/runs"
+        )
+    assert answer.value.status == 403
+    page.click("a")
+    page.wait_for_selector("h2:has-text('seven')")
+    context.close()
 
 
 VIEWS = ["", "#run=0&node=7", "#run=0&node=7&nodes=7&features=0,2", "#run=0&node=30"]

@@ -85,7 +85,12 @@ def refuse_other_files(run: Run) -> None:
 def reason(error: Exception) -> str:
     """Return what to say of an error, on one line."""
     text = " ".join(str(error).split())
-    said = text if isinstance(error, ZorroError) else f"{type(error).__name__}: {text}"
+    if isinstance(error, KeyError):
+        said = f"{text} is missing"
+    elif isinstance(error, RecursionError):
+        said = "it is nested too deeply"
+    else:
+        said = text if isinstance(error, ZorroError) else f"{type(error).__name__}: {text}"
     return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
 
 

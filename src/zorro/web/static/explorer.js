@@ -40,24 +40,25 @@
     stop();
     stop = () => {};
     const broken = library.broken.find(({id}) => id === view.run);
+    if (broken || view.node !== null) part("broken").open = false; // it is said already
     const run = broken ? undefined : (library.find(view.run) ?? library.runs[0]);
     if (run === undefined) return missing(broken ?? library.broken[0]);
     view.run = run.id;
     try {
-      choice(run.id);
       await library.load(run);
       if (mine !== turn) return;
       header(run, view);
       if (view.node === null) overview();
       else await open(run, view, mine);
     } catch (error) {
-      if (mine === turn) fail(error);
+      if (mine !== turn) return;
+      if (here !== run) choice(run.id);
+      fail(error);
     }
   }
 
   // Other runs can be chosen whatever becomes of this one.
   function choice(id) {
-    if (here?.id === id) return;
     here = null;
     const every = d3.sort([...library.runs, ...library.broken], (one) => Number(one.id));
     zorro.runChoice(part("controls"), {
@@ -69,7 +70,6 @@
 
   // A run of which nothing can be shown.
   function missing({id, name, reason}) {
-    here = null;
     choice(id);
     document.title = `${name} – zorro`;
     part("subject").textContent = name;
@@ -81,6 +81,13 @@
     const {summary, wording, labels} = run;
     document.title = `${summary.subject} – zorro`;
     if (here === run) return;
+    choice(run.id);
+    zorro.finder(part("controls"), {
+      nodes: run.nodes,
+      labels,
+      wording,
+      onNode: (node) => zorro.address.go({run: run.id, node}),
+    });
     left = 0;
     part("subject").textContent = summary.subject;
     part("made").textContent =
@@ -89,12 +96,6 @@
     part("overview").hidden = false; // so that its drawings have a width
     table = zorro.overview({...run, address});
     part("overview").hidden = view.node !== null;
-    zorro.finder(part("controls"), {
-      nodes: run.nodes,
-      labels,
-      wording,
-      onNode: (node) => zorro.address.go({run: run.id, node}),
-    });
     here = run;
   }
 
