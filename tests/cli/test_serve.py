@@ -3,6 +3,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -156,6 +157,21 @@ def test_a_run_whose_graph_is_gone_is_read_only(serve, made, tmp_path):
     assert "made is shown without its graph: there is no file" in server.said
     assert server.get("/api/runs")["live"] is False
     assert len(server.get("/api/runs/0/rows")["rows"]) == 2
+
+
+def test_a_damaged_run_is_shown_as_such_beside_the_others(serve, made, tmp_path):
+    for name, damage in {"unreadable": "{", "keyless": None}.items():
+        shutil.copytree(tmp_path / made, tmp_path / name)
+        path = tmp_path / name / "manifest.json"
+        kept = json.loads(path.read_text())
+        del kept["asked"], kept["parameters"]
+        path.write_text(damage or json.dumps(kept))
+    server = serve("unreadable", made, "keyless", "nothing-here")
+    assert "unreadable cannot be shown: " in server.said
+    assert "nothing-here cannot be shown: there is no run at nothing-here" in server.said
+    runs = server.get("/api/runs")["runs"]
+    assert [run["broken"] is None for run in runs] == [False, True, False, False]
+    assert [row["node"] for row in server.get("/api/runs/1/rows")["rows"]] == [5, 25]
 
 
 def test_a_port_that_is_taken_is_one_line(run, made):
