@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,7 +71,15 @@ def explanation_in(outcome: Outcome, run: Run) -> Explanation:
     _refuse(not _are_ids(found.features, features), "its features are not the graph's")
     _refuse(not _are_ids([found.predicted_class], len(found.probabilities)), "it has no class")
     _refuse(not isinstance(found.status, str), "it has no status")
-    _refuse(not 0 <= found.fidelity.hits <= found.fidelity.samples, "its fidelity is no share")
+    numbers = [*found.probabilities, found.seconds, found.parameters.tau, found.evaluations]
+    for name, share in (("fidelity", found.fidelity), ("search's fidelity", found.search_fidelity)):
+        is_share = share.samples > 0 and _are_ids([share.hits], share.samples + 1)
+        _refuse(not is_share, f"its {name} is no share")
+        numbers.append(share.confidence)
+    numbers += [step.fidelity for step in found.steps]
+    if found.certificate is not None:
+        numbers += [found.certificate.bound, found.certificate.delta, found.certificate.attempts]
+    _refuse(not all(map(math.isfinite, numbers)), "not all of its numbers are finite")
     return found
 
 

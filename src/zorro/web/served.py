@@ -159,20 +159,10 @@ class Served:
 
     def _read_again(self, counts: Counts) -> _Read:
         held = contents.read(self.run)
-        rows: list[payload.Plain] = []
-        shown: list[Explanation] = []
-        damaged: list[contents.Unreadable] = []
-        for e in held.explanations:
-            try:
-                rows.append(_for_json(payload.row(e, self.surroundings)))
-                shown.append(e)
-            except Exception as error:
-                damaged.append(contents.Unreadable(len(shown), e.node, contents.reason(error)))
-        held = contents.Contents(shown, held.failures, [*held.unreadable, *damaged])
         return _Read(
             counts,
             _for_json(payload.summary(self.run, held, self.surroundings)),
-            rows,
+            [payload.row(e, self.surroundings) for e in held.explanations],
             payload.failures(held),
             payload.unreadable(held),
         )
