@@ -18,6 +18,7 @@ class Punctual(H11Protocol):
     """
 
     patience = 10.0  # seconds
+    most = 128  # uvicorn's own limit counts those that keep us waiting, too
     _dropping: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -79,8 +80,7 @@ class Punctual(H11Protocol):
 
     def _make_room(self) -> None:
         """Drop the connection that has waited for longest if there is one too many."""
-        most = self.limit_concurrency
-        if most is None or len(self.connections) < most:
+        if len(self.connections) <= self.most:
             return
         waiting = [
             (other._dropping.when(), id(other), other)
@@ -89,9 +89,29 @@ class Punctual(H11Protocol):
         ]
         if waiting:
             min(waiting)[2]._drop()
+        else:
+            self.app = _refused
 
 
-def punctual(patience: float) -> type[Punctual]:
-    """Return the protocol with another patience, in seconds."""
-    members: dict[str, Any] = {"patience": patience}
+def punctual(*, patience: float, most: int) -> type[Punctual]:
+    """Return the protocol with other settings.
+
+    Args:
+        patience: seconds for a request to arrive, and for an answer to be read on.
+        most: connections that there may be.
+    """
+    members: dict[str, Any] = {"patience": patience, "most": most}
     return type("Punctual", (Punctual,), members)
+
+
+async def _refused(scope: Any, receive: Any, send: Any) -> None:
+    """Answer that there is no room."""
+    body = b'{"error": "As many requests are being answered as can be: ask again in a moment."}'
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"retry-after", b"1"),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -68,13 +68,12 @@ def configured(
     """
     return uvicorn.Config(
         app,
-        http=punctual(patience),
+        http=punctual(patience=patience, most=connections),
         log_level="warning",
         access_log=False,  # it would hold the token
         ws="none",
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
-        limit_concurrency=connections,
     )
 
 
