@@ -26,7 +26,9 @@ demo: $(STAMP)
 	@echo "The report: file://$(abspath demo-out/report.html)"
 	@echo "The explorer: $(BIN)/zorro serve demo-out/run"
 
+# The pages are tested in a real browser; without one those tests say why they were left out.
 test: $(STAMP)
+	-@$(BIN)/python tests/browser/find_browser.py
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)

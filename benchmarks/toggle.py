@@ -41,11 +41,15 @@ class Explorer:
         )
         assert self._server.stderr is not None
         said = self._server.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", said)
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", said)
         if found is None:
             raise SystemExit(f"the server did not start: {said}{self._server.stderr.read()}")
         self.address = found[0]
         self._connection = http.client.HTTPConnection("127.0.0.1", int(found[1]))
+        self._headers = {
+            "content-type": "application/json",
+            "cookie": f"zorro-{found[1]}={found[2]}",
+        }
 
     def ask(self, path: str, body: Any = None) -> Any:
         """Return the answer to a request."""
@@ -53,7 +57,7 @@ class Explorer:
             "GET" if body is None else "POST",
             path,
             None if body is None else json.dumps(body),
-            {"content-type": "application/json"},
+            self._headers,
         )
         answer = self._connection.getresponse()
         content = json.loads(answer.read())

@@ -1,16 +1,20 @@
-"""A real browser, Debian's Chromium driven by Playwright, and pages that must stay clean."""
+"""A real browser, a Chromium driven by Playwright, and pages that must stay clean."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))  # made-up runs lie beside the tests' folders
+sys.path.append(str(Path(__file__).parent))
+import find_browser
+
+# Now: the tests have a cache of their own, and Playwright's browsers are in the user's.
+CANDIDATES = find_browser.candidates()
 
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
@@ -22,9 +26,9 @@ def browser():
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install playwright"
     )
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    chromium = find_browser.first_that_starts(CANDIDATES)
     if chromium is None:
-        pytest.skip("chromium is not installed: apt-get install chromium, or set CHROMIUM")
+        pytest.skip(f"the pages are not tested in a browser: {find_browser.why_not()}")
     with playwright.sync_playwright() as driver:
         # Chromium has no sandbox for root, which containers run as.
         options = ["--no-sandbox"] if os.geteuid() == 0 else []

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote, unquote
 
 import pytest
 import torch
@@ -12,6 +15,7 @@ from made_runs import made_explanation, made_run, ring
 from torch_geometric.nn import GCN
 
 from zorro.names import Names
+from zorro.runs.folder import OUTCOMES
 
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
@@ -19,10 +23,11 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fas
 from zorro.web.app import create_app  # noqa: E402  (needs what is asked for above)
 from zorro.web.desk import Ground  # noqa: E402
 from zorro.web.guard import access_to  # noqa: E402
-from zorro.web.served import Served  # noqa: E402
-from zorro.web.server import listen  # noqa: E402
+from zorro.web.served import Broken, Served  # noqa: E402
+from zorro.web.server import address_of, configured, listen  # noqa: E402
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
+answered = []  # what the servers were asked: path, where from, status
 MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
 
 
@@ -114,15 +119,30 @@ def serving(runs):
     """Serve runs in a thread for as long as they are needed, at the address that is given."""
     with listen("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        app = create_app(runs, access=access_to("127.0.0.1", port))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        access = access_to("127.0.0.1", port)
+        server = uvicorn.Server(configured(watched(create_app(runs, access=access))))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started:
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}/"
+        yield address_of(access)
         server.should_exit = True
         thread.join(10)
+
+
+def watched(app):
+    """Note where requests come from, as the browser says, and how they are answered."""
+
+    async def watching(scope, receive, send):
+        async def sending(message):
+            if message["type"] == "http.response.start":
+                site = dict(scope["headers"]).get(b"sec-fetch-site", b"").decode()
+                answered.append((scope["path"], site, message["status"]))
+            await send(message)
+
+        await app(scope, receive, sending)
+
+    return watching
 
 
 def shown(page) -> list[int]:
@@ -230,8 +250,10 @@ def test_the_last_of_many_changes_is_what_is_measured(desk, address):
     verdict(desk)
     asked = []
     desk.on("request", lambda one: "/api/fidelity" in one.url and asked.append(one.post_data))
-    for number in (9, 13, 14, 9, 13):
-        node(desk, number).dispatch_event("click")
+    desk.evaluate(
+        "for (const id of [9, 13, 14, 9, 13]) document.querySelector("
+        "`.board .node[data-node='${id}']`).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
     desk.wait_for_timeout(300)
     assert "3 papers" in verdict(desk)
     assert json.loads(asked[-1])["nodes"] == [8, 9, 13]
@@ -392,6 +414,99 @@ def test_what_cannot_be_measured_is_said_in_place(desk, address):
     node(desk, 8).click()
     desk.wait_for_selector(".verdict.failed")
     assert desk.inner_text(".verdict") == "Not measured: it does not answer"
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    """A run with a damaged row, one with a damaged manifest, and one that could not be opened."""
+    folder = tmp_path_factory.mktemp("runs")
+    graph, model = ring(), model_of()
+    explanations = [made_explanation(number) for number in (7, 8, 20)]
+    first = made_run(folder / "first", explanations, graph=graph, model=model)
+    with sqlite3.connect(folder / "first" / OUTCOMES) as connection:
+        connection.execute("UPDATE outcomes SET explanation = ? WHERE node = 8", ("[" * 10**5,))
+    second = made_run(folder / "second", explanations, graph=graph, model=model)
+    second.manifest["parameters"].pop("tau")
+    runs = [
+        served(first, model, graph),
+        Served(second),
+        Broken(folder / "third", f"its manifest is damaged: {MARKUP}"),
+    ]
+    yield from serving(runs)
+
+
+def test_what_is_damaged_is_said_and_the_rest_is_shown(page, serious, damaged):
+    page.goto(damaged)
+    page.wait_for_selector(".rows tbody tr")
+    assert shown(page) == [7, 20]
+    assert "Paper 8: it is nested too deeply" in page.inner_text("#unreadable")
+    said = page.inner_text("#broken")
+    assert "2 runs cannot be read" in said
+    assert "second: " in said
+    assert "'tau' is missing" in said
+    assert "third: its manifest is damaged: <img" in said
+    assert serious(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.goto(f"{damaged}#run=0&node=8")
+    page.wait_for_selector("text=What this run holds of it cannot be read: it is nested too deeply")
+    page.locator("[name=run]").select_option("1")
+    page.wait_for_selector("text=This run cannot be read:")
+    page.locator("[name=run]").select_option("0")
+    page.wait_for_selector("text=What this run holds of it")
+
+
+def test_where_nothing_can_be_read_that_is_said(desk, tmp_path):
+    alone = serving([Broken(tmp_path / "only", "its manifest is damaged")])
+    desk.goto(next(alone))
+    desk.wait_for_selector("text=This run cannot be read: its manifest is damaged")
+    next(alone, None)
+
+
+@pytest.fixture
+def elsewhere():
+    """Another site's page, which links to what it is asked for."""
+
+    class Linking(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(f"<a href='{unquote(self.path[2:])}'>there</a>".encode())
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Linking) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("host", "site"), [("localhost", "cross-site"), ("127.0.0.1", "same-site")]
+)
+def test_other_sites_can_link_to_the_page(browser, address, elsewhere, host, site):
+    start = address.split("?")[0]
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.goto(f"{start}#run=0&node=7")
+    page.wait_for_selector("text=The token is missing")
+    page.goto(f"http://{host}:{elsewhere}/?{quote(address)}")
+    page.click("a")
+    page.wait_for_selector(".rows tbody tr")
+    assert page.url == start  # no token that could be passed on
+    assert page.evaluate("document.cookie") == ""
+    page.goto(f"http://{host}:{elsewhere}/?{quote(f'{start}#run=0&node=7')}")
+    answered.clear()
+    page.evaluate(
+        "url => fetch(url, {mode: 'no-cors', credentials: 'include'}).catch(() => {})",
+        f"{start}api/runs",
+    )
+    assert answered == [("/api/runs", site, 403)]
+    page.click("a")
+    page.wait_for_selector("h2:has-text('seven')")
+    context.close()
 
 
 VIEWS = ["", "#run=0&node=7", "#run=0&node=7&nodes=7&features=0,2", "#run=0&node=30"]

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,7 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zo
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'zorro-gnn[web]'")
 
 SECONDS_TO_START = 60
-SECONDS_TO_END = 5
+SECONDS_TO_END = 60  # on a busy machine
 
 
 @pytest.fixture
@@ -46,21 +48,25 @@ class Server:
                 piece = os.read(self.process.stderr.fileno(), 4096).decode()
                 assert piece, self.said
                 self.said += piece
-        self.address = re.search(r"http://\S+", self.said)[0]
+        self.address, _, self.token = re.search(r"http://\S+", self.said)[0].partition("?token=")
+        self.port = int(self.address.rstrip("/").rsplit(":", 1)[1])
 
-    def get(self, path, **headers):
-        base = self.address.split("?")[0].rstrip("/")
-        request = urllib.request.Request(base + path, headers=headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+    def open(self, path, body=None, *, token=None):
+        """Ask as somebody who has the token, or another one."""
+        cookie = f"zorro-{self.port}={self.token if token is None else token}"
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}",
+            None if body is None else json.dumps(body).encode(),
+            {"content-type": "application/json", "cookie": cookie},
+        )
+        return urllib.request.urlopen(request, timeout=60)
+
+    def get(self, path, **how):
+        with self.open(path, **how) as answer:
             return json.load(answer)
 
     def post(self, path, body):
-        request = urllib.request.Request(
-            self.address.rstrip("/") + path,
-            json.dumps(body).encode(),
-            {"content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with self.open(path, body) as answer:
             return json.load(answer)
 
 
@@ -82,14 +88,14 @@ def serve(made):
 def test_a_run_is_served_until_it_is_interrupted(serve, made):
     server = serve(made)
     assert server.address.startswith("http://127.0.0.1:")
-    assert "token" not in server.address
+    assert len(server.token) >= 32
     assert server.get("/api/runs")["live"] is True
     assert [row["node"] for row in server.get("/api/runs/0/rows")["rows"]] == [5, 25]
     asked = {"run": 0, "node": 5, "nodes": [5], "features": [0]}
     assert 0 <= server.post("/api/fidelity", asked)["fidelity"] <= 1
     # With a job under way and somebody who waits for its events.
     job = server.post("/api/explain", {"run": 0, "node": 6, "method": "soft-zorro"})["job"]
-    stream = urllib.request.urlopen(f"{server.address}api/jobs/{job}/events", timeout=10)
+    stream = server.open(f"/api/jobs/{job}/events")
     server.process.send_signal(signal.SIGINT)
     with stream:
         assert b"event: cancelled" in stream.read()
@@ -97,14 +103,52 @@ def test_a_run_is_served_until_it_is_interrupted(serve, made):
     assert b"Traceback" not in server.process.stderr.read()
 
 
-def test_other_machines_need_the_token(serve, made):
-    server = serve(made, "--host", "0.0.0.0")
-    base, token = server.address.split("?token=")
-    server.address = base.replace("0.0.0.0", "127.0.0.1")
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_others_need_the_token(serve, made, host):
+    """Other users of this machine too."""
+    server = serve(made, "--host", host)
     with pytest.raises(urllib.error.HTTPError, match="401"):
-        server.get("/api/health")
-    port = base.rstrip("/").rsplit(":", 1)[1]
-    assert server.get("/api/health", cookie=f"zorro-{port}={token}")["status"] == "ok"
+        server.get("/api/runs", token="")
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        server.get("/api/runs", token="x" * 32)
+    assert server.get("/api/health")["status"] == "ok"
+
+
+def test_who_wants_no_token_says_so(serve, made):
+    server = serve(made, "--no-token")
+    assert server.token == ""
+    assert server.get("/api/health")["status"] == "ok"
+
+
+def test_other_machines_are_not_served_without_a_token(run, made):
+    result = run("serve", made, "--host", "0.0.0.0", "--no-token", "--port", "0")
+    assert result.code == 1
+    assert "--no-token: expected a --host that only this machine can reach" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_the_browsers_command_line_holds_no_token(serve, made, tmp_path, monkeypatch):
+    """All users can read command lines; the file that is named there only its owner can."""
+    said = tmp_path / "said"
+    browser = tmp_path / "browser"
+    browser.write_text(
+        f'#!/bin/sh\necho "$*" > {said}.part\nstat -c %a "${{1#file://}}" >> {said}.part\n'
+        f'cat "${{1#file://}}" >> {said}.part\nmv {said}.part {said}\n'
+    )
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    server = serve(made, "--open")
+    deadline = time.perf_counter() + SECONDS_TO_START
+    while not said.exists():
+        assert time.perf_counter() < deadline
+        time.sleep(0.05)
+    words, mode, page = said.read_text().split("\n", 2)
+    assert server.token not in words
+    assert mode == "600"
+    assert f"{server.address}?token={server.token}" in page
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(SECONDS_TO_START) == 0
+    assert not Path(words.removeprefix("file://")).exists()
 
 
 def test_a_run_whose_graph_is_gone_is_read_only(serve, made, tmp_path):
@@ -113,6 +157,21 @@ def test_a_run_whose_graph_is_gone_is_read_only(serve, made, tmp_path):
     assert "made is shown without its graph: there is no file" in server.said
     assert server.get("/api/runs")["live"] is False
     assert len(server.get("/api/runs/0/rows")["rows"]) == 2
+
+
+def test_a_damaged_run_is_shown_as_such_beside_the_others(serve, made, tmp_path):
+    for name, damage in {"unreadable": "{", "keyless": None}.items():
+        shutil.copytree(tmp_path / made, tmp_path / name)
+        path = tmp_path / name / "manifest.json"
+        kept = json.loads(path.read_text())
+        del kept["asked"], kept["parameters"]
+        path.write_text(damage or json.dumps(kept))
+    server = serve("unreadable", made, "keyless", "nothing-here")
+    assert "unreadable cannot be shown: " in server.said
+    assert "nothing-here cannot be shown: there is no run at nothing-here" in server.said
+    runs = server.get("/api/runs")["runs"]
+    assert [run["broken"] is None for run in runs] == [False, True, False, False]
+    assert [row["node"] for row in server.get("/api/runs/1/rows")["rows"]] == [5, 25]
 
 
 def test_a_port_that_is_taken_is_one_line(run, made):

@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from itertools import count, islice
@@ -23,7 +24,8 @@ from zorro.errors import InputError, RunError
 from zorro.runs.engines import InProcess, Processes, engine_of
 from zorro.runs.engines.engine import AHEAD, MOST_DEATHS, Backlog
 from zorro.runs.engines.processes import _SPAWN
-from zorro.runs.engines.shared_files import mapped, pack, shared_folder, unpack
+from zorro.runs.engines.shared_files import mapped, pack, unpack
+from zorro.runs.engines.shared_folder import shared_folder
 from zorro.runs.task import Query
 
 QUERIES = [Query(position, node) for position, node in enumerate((5, 3, 50, 17, 44, 20))]
@@ -106,7 +108,7 @@ def test_a_million_queries_do_not_sit_in_memory(task):
     assert children_of(os.getpid()) == []
 
 
-def test_workers_end_with_their_driver(tmp_path):
+def test_workers_end_with_their_driver(tmp_path, monkeypatch):
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
         "from run_tasks import small_task\n"
@@ -119,7 +121,10 @@ def test_workers_end_with_their_driver(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(code)
     driver = subprocess.Popen(
-        [sys.executable, script, Path(__file__).parent], stdout=subprocess.PIPE, text=True
+        [sys.executable, script, Path(__file__).parent],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     assert driver.stdout is not None
     assert driver.stdout.readline() == "done\n"
@@ -133,9 +138,10 @@ def test_workers_end_with_their_driver(tmp_path):
         assert time.monotonic() < deadline, "workers outlived their driver"
         time.sleep(0.05)
     # What it shared is removed by the next one.
+    assert len(list(tmp_path.glob("zorro-shared-*"))) == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with shared_folder() as folder:
-        left = [p.name for p in folder.parent.glob(f"zorro-shared-{driver.pid}-*")]
-    assert left == []
+        assert list(tmp_path.glob("zorro-shared-*")) == [folder]
 
 
 def is_alive(process):

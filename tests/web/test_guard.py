@@ -4,11 +4,14 @@ import pytest
 from fastapi import WebSocketDisconnect
 from fastapi.testclient import TestClient
 
+from zorro.errors import InputError
 from zorro.web import limits
 from zorro.web.app import create_app
-from zorro.web.guard import Access, access_to, is_loopback
+from zorro.web.guard import Access, access_to
 
+OF_RUNS = ["/api/health", "/api/runs", "/api/runs/0/rows", "/api/openapi.json", "/api/nothing"]
 ADDRESSES = ["/", "/api/health", "/api/runs", "/api/openapi.json", "/static/page/style.css"]
+COOKIE = {"cookie": "zorro-8765=secret"}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST:8765", "[::1]:8765"])
@@ -54,14 +57,27 @@ def test_requests_of_other_sites_are_refused(client, origin, status):
     assert answer.status_code == status
 
 
-@pytest.mark.parametrize("path", ADDRESSES)
-def test_without_the_token_nothing_is_served(with_token, path):
-    answer = with_token.get(path)
-    assert answer.status_code == 401
-    assert with_token.get(path, headers={"cookie": "zorro-8765=wrong"}).status_code == 401
-    assert with_token.get(path, headers={"cookie": "zorro-1=secret"}).status_code == 401
-    assert with_token.get(path, headers={"cookie": "=;;,"}).status_code == 401
-    assert with_token.get(path, params={"token": "wrong"}).status_code == 401
+@pytest.mark.parametrize("path", OF_RUNS)
+def test_without_the_token_nothing_of_the_runs_is_served(with_token, path):
+    cookies = ["", "zorro-8765=wrong", "zorro-8765=", "zorro-1=secret", "=;;,", "zorro-8765"]
+    for cookie in cookies:
+        answer = with_token.get(path, headers={"cookie": cookie})
+        assert answer.status_code == 401
+        assert "open the address that `zorro serve` printed" in answer.json()["error"]
+    assert with_token.get(path, params={"token": "secret"}).status_code == 401
+
+
+def test_without_the_token_no_work_is_begun(with_token):
+    assert with_token.post("/api/explain", json={"run": 0, "node": 9}).status_code == 401
+    assert with_token.get("/api/health", headers=COOKIE).json()["jobs"] == 0
+    assert with_token.delete("/api/jobs/any").status_code == 401
+
+
+def test_the_page_is_the_same_for_everybody(with_token):
+    alone = with_token.get("/")
+    assert alone.status_code == 200
+    assert alone.content == with_token.get("/", headers=COOKIE).content
+    assert with_token.get("/static/page/style.css").status_code == 200
 
 
 def test_the_token_becomes_a_cookie(with_token):
@@ -71,19 +87,73 @@ def test_the_token_becomes_a_cookie(with_token):
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["referrer-policy"] == "no-referrer"
     assert with_token.get("/api/health").status_code == 200  # the client keeps it
 
 
-def test_the_token_is_no_key_to_other_addresses(with_token):
-    assert with_token.get("/api/health", params={"token": "secret"}).status_code == 401
+def test_a_wrong_token_becomes_nothing(with_token):
+    answer = with_token.get("/", params={"token": "wrong"})
+    assert answer.status_code == 303  # to the page, which says what is missing
+    assert "set-cookie" not in answer.headers
 
 
-def test_only_loopback_needs_no_token():
-    assert [access_to(host, 1).token for host in ("127.0.0.1", "localhost", "::1")] == [None] * 3
-    tokens = {access_to(host, 1).token for host in ("0.0.0.0", "192.0.2.7", "::", "example.org")}
-    assert len(tokens) == 4
+def test_cookies_of_other_programs_are_in_nobodys_way(with_token):
+    """All ports of a host share their cookies."""
+    others = 'a={"b": [1]}; c=@; zorro-8765=set by another; ' + COOKIE["cookie"] + "; d=é"
+    assert with_token.get("/api/health", headers={"cookie": others.encode()}).status_code == 200
+
+
+def test_no_answer_but_the_cookie_holds_the_token(with_token):
+    for path in [*ADDRESSES, "/?token=secret", "/api/nothing"]:
+        answer = with_token.get(path, headers=COOKIE)
+        headers = [text for name, text in answer.headers.items() if name != "set-cookie"]
+        assert "secret" not in "".join([answer.text, *headers])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "192.0.2.7"])
+def test_a_token_is_made_for_every_address(host):
+    tokens = {access_to(host, 1).token for _ in range(3)}
+    assert len(tokens) == 3
     assert all(len(token) >= 32 for token in tokens)
-    assert is_loopback("127.8.8.8")
+
+
+def test_only_loopback_can_do_without_a_token():
+    hosts = ("127.0.0.1", "localhost", "::1", "127.8.8.8")
+    assert [access_to(host, 1, token=False).token for host in hosts] == [None] * 4
+    for host in ("0.0.0.0", "192.0.2.7", "::", "example.org", ""):
+        with pytest.raises(InputError, match="--no-token: expected a --host that only this"):
+            access_to(host, 1, token=False)
+
+
+CLICKED = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+FETCHED = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_the_page_itself_and_people_may_ask(with_token, path, site):
+    headers = {**COOKIE, "sec-fetch-site": site, **FETCHED}
+    assert with_token.get(path, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
+def test_other_sites_may_only_link_to_the_page(with_token, site):
+    elsewhere = {**COOKIE, "sec-fetch-site": site}
+    assert with_token.get("/", headers={**elsewhere, **CLICKED}).status_code == 200
+    assert with_token.get("/", headers={**elsewhere, **FETCHED}).status_code == 403
+    framed = {**CLICKED, "sec-fetch-dest": "iframe"}
+    assert with_token.get("/", headers={**elsewhere, **framed}).status_code == 403
+    assert with_token.post("/", headers={**elsewhere, **CLICKED}).status_code == 403
+    for path in ADDRESSES[1:]:
+        for how in (CLICKED, FETCHED, {}):
+            assert with_token.get(path, headers={**elsewhere, **how}).status_code == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_other_sites_may_not_ask_where_there_is_no_token_either(client, site):
+    headers = {"sec-fetch-site": site, **CLICKED}
+    assert client.get("/api/runs", headers=headers).status_code == 403
 
 
 def test_listening_everywhere_serves_addresses_and_no_foreign_names():

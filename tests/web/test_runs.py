@@ -1,9 +1,11 @@
 """What a run holds, as it is asked for piece by piece."""
 
+from dataclasses import replace
+
 import pytest
 
 from zorro import Zorro
-from zorro.page import payload
+from zorro.page import contents, payload
 
 
 def test_the_list_says_what_can_be_done(client, served, run):
@@ -12,7 +14,7 @@ def test_the_list_says_what_can_be_done(client, served, run):
     assert [entry["live"] for entry in answer["runs"]] == [True, False]
     first = answer["runs"][0]
     assert first["path"] == "/".join(run.path.parts[-2:])
-    assert first["summary"] == payload.summary(run, list(run), served.surroundings)
+    assert first["summary"] == payload.summary(run, contents.read(run), served.surroundings)
     assert first["labels"]["features"] == dict(
         zip("01234", ("ant", "bee", "cat", "dog", "emu"), strict=True)
     )
@@ -38,7 +40,7 @@ def test_rows_and_details_are_those_of_the_report(client, served, run):
 def test_rows_follow_a_run_that_grows(client, served, run, monkeypatch):
     first = served.rows()
     assert served.rows() is first
-    monkeypatch.setattr(served, "_read", ("other counts", *served._read[1:]))
+    monkeypatch.setattr(served, "_read", replace(served._read, counts="other counts"))
     assert served.rows() is not first
 
 

@@ -13,7 +13,7 @@ from zorro.cli import options, terminal
 if TYPE_CHECKING:
     from zorro.cli.subject import Subject
     from zorro.runs import Run
-    from zorro.web.served import Served
+    from zorro.web.served import Broken, Served
 
 
 def serve(
@@ -24,8 +24,7 @@ def serve(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Where to listen. On other addresses than this machine's own loopback, the "
-            "printed URL holds a token without which nobody is served.",
+            help="Where to listen; the default can be reached from this machine only.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -34,6 +33,15 @@ def serve(
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = False,
+    token: Annotated[
+        bool,
+        typer.Option(
+            "--token/--no-token",
+            help="Serve only those who have opened the printed address, which holds a token. "
+            "Without it every user of this machine can read the runs and start work, with your "
+            "rights; other machines are never served without it.",
+        ),
+    ] = True,
     threads: options.Threads = 1,
 ) -> None:
     """Show runs in a browser: explain more nodes, change explanations, measure their fidelity.
@@ -42,23 +50,25 @@ def serve(
     found is shown as it is. Ctrl-C ends the server.
     """
     from zorro.errors import MissingExtraError
-    from zorro.runs import open_run
 
     if any(find_spec(package) is None for package in ("fastapi", "uvicorn")):
         raise MissingExtraError("the explorer", "web")
     import torch
 
     from zorro.web import server
+    from zorro.web.guard import access_to
+    from zorro.web.served import Broken
 
     torch.set_num_threads(threads)
-    kept = [open_run(path) for path in runs]
+    kept = _opened(runs)
     loaded: dict[str, Subject] = {}
     # Before anything is loaded, which takes time: the port may be taken.
     with server.listen(host, port) as listening:
+        access = access_to(host, listening.getsockname()[1], token=token)
         server.serve(
-            [_served(run, loaded) for run in kept],
+            [run if isinstance(run, Broken) else _served(run, loaded) for run in kept],
             listening,
-            host=host,
+            access=access,
             threads=threads,
             open_page=open_page,
             announce=_announce,
@@ -66,7 +76,30 @@ def serve(
 
 
 def _announce(address: str) -> None:
-    terminal.messages.print(f"Serving at {address} (Ctrl-C ends it)", markup=False, highlight=False)
+    terminal.messages.print(
+        f"Serving at {address} (Ctrl-C ends it)", markup=False, highlight=False, soft_wrap=True
+    )
+
+
+def _opened(paths: list[Path]) -> list[Run | Broken]:
+    """Return runs, and of those that cannot be opened why; raise that if there are no others."""
+    from zorro.errors import RunError
+    from zorro.page.contents import reason
+    from zorro.runs import open_run
+    from zorro.web.served import Broken
+
+    found: list[Run | Broken] = []
+    for path in paths:
+        try:
+            found.append(open_run(path))
+        except Exception as error:  # damaged files lead to anything
+            found.append(Broken(path, reason(error)))
+    broken = [one for one in found if isinstance(one, Broken)]
+    if len(broken) == len(found):
+        raise RunError(broken[0].reason)
+    for one in broken:
+        _note(f"{one.folder} cannot be shown: {one.reason}")
+    return found
 
 
 def _served(run: Run, loaded: dict[str, Subject]) -> Served:
@@ -78,15 +111,15 @@ def _served(run: Run, loaded: dict[str, Subject]) -> Served:
     """
     from zorro.cli import subject
     from zorro.data.names import names_of
-    from zorro.errors import ZorroError
+    from zorro.page.contents import reason
     from zorro.web.desk import Ground
     from zorro.web.served import Served
 
-    named: dict[str, Any] | None = subject.named_by(run)
-    if named is None:
-        _note(f"{run.path} does not name its data set: it is shown without its graph")
-        return Served(run)
     try:
+        named: dict[str, Any] | None = subject.named_by(run)
+        if named is None:
+            _note(f"{run.path} does not name its data set: it is shown without its graph")
+            return Served(run)
         key = repr(sorted(named.items(), key=lambda item: item[0]))
         if key not in loaded:
             loaded[key] = subject.load(**named)
@@ -97,8 +130,8 @@ def _served(run: Run, loaded: dict[str, Subject]) -> Served:
             y=found.data.y,
             names=names_of(found.dataset),
         )
-    except ZorroError as error:
-        _note(f"{run.path} is shown without its graph: {error}")
+    except Exception as error:  # a damaged run, or a model of the user's own, leads to anything
+        _note(f"{run.path} is shown without its graph: {reason(error)}")
         return Served(run)
 
 

@@ -5,13 +5,16 @@ The parts stand alone, so that a page can hold all of them or ask for details on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from zorro import palette
 from zorro.explanation import Explanation, Step
 from zorro.fidelity import FidelityEstimate
 from zorro.names import Names, label
+from zorro.page import contents
+from zorro.page.contents import Contents
 from zorro.page.surroundings import Surroundings
 from zorro.runs import Run
 from zorro.scene import Scene
@@ -31,33 +34,35 @@ def of_run(
     run: Run, surroundings: Surroundings, *, alternatives: Alternatives | None = None
 ) -> Plain:
     """Return everything that the report of a run shows."""
-    explanations = list(run)
+    held = contents.read(run)
     others = alternatives or {}
-    details = {str(e.node): detail(e, surroundings, others.get(e.node, ())) for e in explanations}
+    details = {
+        str(e.node): detail(e, surroundings, others.get(e.node, ())) for e in held.explanations
+    }
     return {
-        "summary": summary(run, explanations, surroundings),
-        "rows": [row(e, surroundings) for e in explanations],
+        "summary": summary(run, held, surroundings),
+        "rows": [row(e, surroundings) for e in held.explanations],
         "details": details,
-        "failures": failures(run),
+        "failures": failures(held),
+        "unreadable": unreadable(held),
         "labels": labels(surroundings.names, details.values()),
     }
 
 
-def summary(run: Run, explanations: Sequence[Explanation], surroundings: Surroundings) -> Plain:
-    """Return what was asked, of what, and what came of it in numbers."""
-    counts = run.counts()
-    nodes, features = run.median_sizes() if counts.explained else (None, None)
+def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
+    """Return what was asked, of what, and what came of it in numbers: of what can be read."""
+    explanations = held.explanations
     manifest = run.manifest
     parameters = manifest["parameters"]
     samples = sorted({e.fidelity.samples for e in explanations})
     return {
         "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
         "asked": run.asked,
-        "explained": counts.explained,
-        "certified": counts.certified,
-        "failed": counts.failed,
-        "medianNodes": nodes,
-        "medianFeatures": features,
+        "explained": len(explanations),
+        "certified": sum(e.certified for e in explanations),
+        "failed": len(held.failures),
+        "medianNodes": _median(len(e.nodes) for e in explanations),
+        "medianFeatures": _median(len(e.features) for e in explanations),
         "right": _right(explanations, surroundings),
         "tau": parameters["tau"],
         "delta": parameters.get("delta"),
@@ -94,9 +99,17 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
     }
 
 
-def failures(run: Run) -> list[Plain]:
+def failures(held: Contents) -> list[Plain]:
     """Return the nodes that could not be explained, and why."""
-    return [{"node": failure.node, "error": failure.error} for failure in run.failures()]
+    return [{"node": failure.node, "error": failure.error} for failure in held.failures]
+
+
+def unreadable(held: Contents) -> list[Plain]:
+    """Return the rows that cannot be read, and why."""
+    return [
+        {"position": one.position, "node": one.node, "reason": one.reason}
+        for one in held.unreadable
+    ]
 
 
 def detail(
@@ -236,6 +249,11 @@ def _alternative(explanation: Explanation) -> Plain:
 
 def _same(one: Explanation, other: Explanation) -> bool:
     return (one.nodes, one.features) == (other.nodes, other.features)
+
+
+def _median(lengths: Iterable[int]) -> float | None:
+    values = list(lengths)
+    return statistics.median(values) if values else None
 
 
 def _rounded(value: float) -> float:

@@ -23,6 +23,7 @@ from starlette.exceptions import HTTPException as PlainHTTPException
 
 from zorro.errors import InputError, ModelError, RunError, ZorroError
 from zorro.page import payload
+from zorro.page.contents import reason
 from zorro.version import __version__
 from zorro.web import limits
 from zorro.web.candidates import candidate_features, candidate_nodes
@@ -43,7 +44,7 @@ from zorro.web.schema import (
     Runs,
     Started,
 )
-from zorro.web.served import Served
+from zorro.web.served import Broken, Served
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ _POLL = 0.03  # seconds between two looks at a job
 _KEEP_ALIVE = 15.0
 _NO_PAGE = "<!doctype html><title>zorro</title><p>The explorer's page is not installed.</p>"
 
+Offered = Sequence[Served | Broken]
 RunNumber = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
 Node = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
 JobId = Annotated[str, InPath(max_length=64)]
@@ -64,7 +66,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         401: "the token is missing",
         403: "the request comes from elsewhere",
         404: "there is no such thing",
-        409: "the run's graph and model are not at hand",
+        409: "the run's graph and model are not at hand, or it is damaged",
         413: "the body is too long",
         422: "an argument is not what it must be",
         429: "too much is under way",
@@ -75,9 +77,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def create_app(
-    runs: Sequence[Served], *, access: Access | None = None, threads: int = 1
-) -> FastAPI:
+def create_app(runs: Offered, *, access: Access | None = None, threads: int = 1) -> FastAPI:
     """Return the application; `state.jobs` are its jobs.
 
     Args:
@@ -126,52 +126,77 @@ def _no_page() -> Response:
     return HTMLResponse(_NO_PAGE)
 
 
-def _add_runs(app: FastAPI, runs: Sequence[Served], jobs: Jobs) -> None:
+def _add_runs(app: FastAPI, runs: Offered, jobs: Jobs) -> None:
     @app.get("/api/health", responses=_problems())
     def health() -> Health:
         return Health(status="ok", version=__version__, jobs=jobs.count())
 
     @app.get("/api/runs", responses=_problems())
     def list_runs() -> Runs:
+        entries = [_entry(number, served) for number, served in enumerate(runs)]
         return Runs(
-            runs=[
-                RunEntry(
-                    id=number,
-                    name=served.name,
-                    path=served.path,
-                    summary=served.summary(),
-                    labels=served.labels(),
-                    live=served.live,
-                    nodes=served.size[0],
-                    features=served.size[1],
-                )
-                for number, served in enumerate(runs)
-            ],
+            runs=entries,
             methods=list(method_names()),
-            live=any(served.live for served in runs),
-            nodes=max((served.size[0] for served in runs), default=0),
+            live=any(entry.live for entry in entries),
+            nodes=max((entry.nodes for entry in entries), default=0),
             limits=limits.described(),
         )
 
-    @app.get("/api/runs/{run}/rows", response_model=Rows, responses=_problems(404))
+    @app.get("/api/runs/{run}/rows", response_model=Rows, responses=_problems(404, 409))
     def rows(run: RunNumber) -> Response:
         served = _served(runs, run)
-        return JSONResponse({"rows": served.rows(), "failures": served.failures()})
+        return JSONResponse(
+            {
+                "rows": served.rows(),
+                "failures": served.failures(),
+                "unreadable": served.unreadable(),
+            }
+        )
 
     @app.get(
         "/api/runs/{run}/nodes/{node}",
         response_model=dict[str, Any],
-        responses=_problems(404),
+        responses=_problems(404, 409),
     )
     def kept(run: RunNumber, node: Node) -> Response:
         served = _served(runs, run)
-        explanation = served.kept(node)
-        if explanation is None:
+        detail = served.kept_detail(node)
+        if detail is None:
             raise HTTPException(404, f"node: the run holds no explanation of {node}")
-        return JSONResponse(served.detail(explanation))
+        return JSONResponse(detail)
 
 
-def _add_live(app: FastAPI, runs: Sequence[Served], jobs: Jobs, measuring: Measuring) -> None:
+def _entry(number: int, served: Served | Broken) -> RunEntry:
+    """Return what is said of a run; whatever is wrong with it concerns no other."""
+    try:
+        if isinstance(served, Broken):
+            raise RunError(served.reason)
+        return RunEntry(
+            id=number,
+            name=served.name,
+            path=served.path,
+            broken=None,
+            summary=served.summary(),
+            labels=served.labels(),
+            live=served.live,
+            nodes=served.size[0],
+            features=served.size[1],
+        )
+    except Exception as error:
+        return RunEntry(
+            id=number,
+            name=served.path,
+            path=served.path,
+            broken=reason(error),
+            summary={},
+            labels={},
+            live=False,
+            nodes=0,
+            features=0,
+        )
+
+
+def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> None:
     # Torch's global generator, which some methods need, can serve one of them at a time.
     others = threading.Lock()
 
@@ -225,9 +250,8 @@ def _add_live(app: FastAPI, runs: Sequence[Served], jobs: Jobs, measuring: Measu
 
         def drawn() -> Neighbourhood:
             graph = measuring.meter(served, run, node, samples=min(200, _fresh(served))).graph
-            kept = served.kept(node)
             scene = served.surroundings.scene_around(
-                node, () if kept is None else kept.nodes, hops=graph.hops, most_context=most
+                node, _selected(served, node), hops=graph.hops, most_context=most
             )
             assert scene is not None
             shown = {
@@ -338,17 +362,29 @@ def _found(jobs: Jobs, number: str) -> Job:
     return job
 
 
-def _served(runs: Sequence[Served], number: int) -> Served:
+def _served(runs: Offered, number: int) -> Served:
     if number >= len(runs):
         raise HTTPException(404, f"run: expected a number below {len(runs)}, got {number}")
-    return runs[number]
+    served = runs[number]
+    if isinstance(served, Broken):
+        raise HTTPException(409, f"run: it cannot be read: {served.reason}")
+    return served
 
 
-def _live(runs: Sequence[Served], number: int) -> Served:
+def _live(runs: Offered, number: int) -> Served:
     served = _served(runs, number)
     if not served.live:
         raise HTTPException(409, "run: it is read-only, since its graph and model are not at hand")
     return served
+
+
+def _selected(served: Served, node: int) -> Sequence[int]:
+    """Return the nodes that a node's explanation rests on, none if there is none to read."""
+    try:
+        kept = served.kept(node)
+    except RunError:
+        return ()
+    return () if kept is None else kept.nodes
 
 
 def _fresh(served: Served) -> int:

@@ -1,4 +1,4 @@
-"""Who may ask: nobody from other sites, and from other machines only those with the token."""
+"""Who may ask: nobody from other sites, and only those with the token."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 import logging
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from zorro.errors import InputError
 from zorro.web import limits
 
 logger = logging.getLogger(__name__)
@@ -35,6 +35,11 @@ _HEADERS = {
 }
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::", ""}
+_PAGE = "/"
+# The page and what draws it are the same for everybody and hold nothing of the runs. They need no
+# token, so that the page can say that it is missing, and so that links from other sites lead to it:
+# with a request that another site has caused, browsers do not send the cookie.
+_FOR_ALL = "/static/"
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Access:
 
     Args:
         host: the address it listens on.
-        port: and the port.
+        port: the port it listens on.
         token: that a client must show; None asks for none.
     """
 
@@ -74,16 +79,30 @@ class Access:
             return False
         return name in self.own_names or (self.host in _EVERYWHERE and _is_address(name))
 
-    def accepts(self, token: str | None) -> bool:
-        """Whether a token is the right one, or none is asked for."""
-        if self.token is None:
-            return True
-        return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
+    def accepts(self, tokens: Iterable[str]) -> bool:
+        """Whether the right token is among some, or none is asked for."""
+        right = self.token
+        return right is None or any(
+            secrets.compare_digest(token.encode(), right.encode()) for token in tokens
+        )
 
 
-def access_to(host: str, port: int) -> Access:
-    """Return the access to a server, with a new token unless only this machine can reach it."""
-    return Access(host, port, None if is_loopback(host) else secrets.token_urlsafe(24))
+def access_to(host: str, port: int, *, token: bool = True) -> Access:
+    """Return the access to a server.
+
+    Args:
+        host: the address it listens on.
+        port: the port it listens on.
+        token: whether to make a token; only loopback can do without.
+    """
+    if token:
+        return Access(host, port, secrets.token_urlsafe(24))
+    if not is_loopback(host):
+        raise InputError(
+            f"--no-token: expected a --host that only this machine can reach, got {host}: leave "
+            "--no-token out, or listen on 127.0.0.1"
+        )
+    return Access(host, port)
 
 
 def is_loopback(host: str) -> bool:
@@ -121,7 +140,10 @@ class Guard:
         if refusal is not None:
             await _answer(guarded, *refusal)
             return
-        body = await _body(receive, headers)
+        try:
+            body = await _body(receive, headers)
+        except _GoneError:
+            return
         if body is None:
             await _answer(guarded, 413, f"the body may have {limits.BODY:,} bytes at most")
             return
@@ -155,16 +177,38 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{hosts[0].lower()}":
             return 403, "the Origin header names another site"
-        if access.token is None:
-            return None
+        if not _is_asked_from_here(scope, headers):
+            return 403, "another site has caused this request"
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        if scope["path"] == "/" and given and access.accepts(given[0]):
+        if scope["path"] == _PAGE and given:
             # From now on the cookie will do, and the address bar shows no token.
             cookie = f"{access.cookie}={access.token}; HttpOnly; SameSite=Strict; Path=/"
-            return 303, "", {"location": "/", "set-cookie": cookie}
-        if not access.accepts(_cookie(headers.get("cookie", ""), access.cookie)):
-            return 401, "the token is missing: open the address that the server printed"
+            right = access.token is not None and access.accepts(given)
+            return 303, "", {"location": _PAGE, **({"set-cookie": cookie} if right else {})}
+        if scope["path"] == _PAGE or scope["path"].startswith(_FOR_ALL):
+            return None
+        if not access.accepts(_cookies(headers.get("cookie", ""), access.cookie)):
+            return 401, (
+                "The token is missing, or that of an earlier server: open the address that "
+                "`zorro serve` printed."
+            )
         return None
+
+
+def _is_asked_from_here(scope: Message, headers: dict[str, str]) -> bool:
+    """Whether the page itself or a person asks, as far as the browser tells.
+
+    Other ports of this machine are another origin but the same site, whose requests have the
+    cookie. From elsewhere only a link may lead here, and only to the page.
+    """
+    if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
+        return True
+    return (
+        scope["path"] == _PAGE
+        and scope["method"] == "GET"
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+    )
 
 
 def _with_headers(scope: Message, send: Send) -> Send:
@@ -201,18 +245,24 @@ async def _answer(
     await send({"type": "http.response.body", "body": body})
 
 
+class _GoneError(Exception):
+    """The client has gone before all of its request was there."""
+
+
 async def _body(receive: Receive, headers: dict[str, str]) -> bytes | None:
-    """Return the whole body, None if it is too long."""
+    """Return the whole body, None if it is too long; raise `_GoneError` if it does not come."""
     length = headers.get("content-length", "0")
     if length.isascii() and length.isdigit() and int(length[:12]) > limits.BODY:
         return None
     body = b""
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _GoneError
         body += bytes(message.get("body", b""))
         if len(body) > limits.BODY:
             return None
-        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+        if not message.get("more_body", False):
             return body
 
 
@@ -248,9 +298,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _cookie(header: str, name: str) -> str | None:
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return None
-    return None if found is None else found.value
+def _cookies(header: str, name: str) -> list[str]:
+    """Return the values of a cookie; other programs of this host may have set ones that break."""
+    pairs = (part.strip().partition("=") for part in header.split(";"))
+    return [value for key, _, value in pairs if key == name]

@@ -16,6 +16,7 @@ ENDED_JOBS = 32  # that are remembered
 WAITING_MEASUREMENTS = 32
 METERS = 8  # queries that stay ready to be measured
 CONNECTIONS = 128
+PATIENCE = 10.0  # seconds for a request to arrive whole, and for an answer to be read on
 LARGEST_ID = 2**53 - 1  # what a browser can count to
 
 

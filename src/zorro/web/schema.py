@@ -60,11 +60,15 @@ class Health(BaseModel):
 
 
 class RunEntry(BaseModel):
-    """A run that is served."""
+    """A run that is served.
+
+    `broken` says why nothing of it can be shown; it is null if all is well.
+    """
 
     id: int
     name: str
     path: str
+    broken: str | None
     summary: Plain
     labels: Plain
     live: bool
@@ -86,10 +90,11 @@ class Runs(BaseModel):
 
 
 class Rows(BaseModel):
-    """The table of a run, and what it could not explain."""
+    """The table of a run, what it could not explain, and rows that cannot be read."""
 
     rows: list[Plain]
     failures: list[Plain]
+    unreadable: list[Plain]
 
 
 class Started(BaseModel):

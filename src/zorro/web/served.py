@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zorro.errors import InputError
+from zorro.errors import RunError
 from zorro.explanation import Explanation
 from zorro.features import size_of
 from zorro.names import Labels, Names
-from zorro.page import payload
+from zorro.page import contents, payload
 from zorro.page.surroundings import Surroundings, predicted_classes
 from zorro.report import refuse_other_data, refuse_other_model
 from zorro.runs import Run
@@ -60,7 +63,7 @@ class Served:
                 names=names or Names(),
             )
         self._lock = threading.Lock()
-        self._read: tuple[Counts, payload.Plain, list[payload.Plain]] | None = None
+        self._read: _Read | None = None
 
     @property
     def live(self) -> bool:
@@ -84,8 +87,8 @@ class Served:
 
     @property
     def path(self) -> str:
-        """The end of the folder's path, which tells runs apart and not where they lie."""
-        return "/".join(self.run.path.resolve().parts[-2:])
+        """The end of the folder's path."""
+        return shown_path(self.run.path)
 
     @property
     def contrast(self) -> Any:
@@ -94,15 +97,19 @@ class Served:
 
     def summary(self) -> payload.Plain:
         """Return what was asked and what came of it."""
-        return self._current()[1]
+        return self._current().summary
 
     def rows(self) -> list[payload.Plain]:
         """Return a row per explanation."""
-        return self._current()[2]
+        return self._current().rows
 
     def failures(self) -> list[payload.Plain]:
         """Return the nodes that could not be explained, and why."""
-        return payload.failures(self.run)
+        return self._current().failures
+
+    def unreadable(self) -> list[payload.Plain]:
+        """Return the rows that cannot be read, and why."""
+        return self._current().unreadable
 
     def labels(self) -> payload.Plain:
         """Return what things are called: all, as far as they are few, and otherwise the first."""
@@ -116,11 +123,20 @@ class Served:
         return payload.labels(names, [first])
 
     def kept(self, node: int) -> Explanation | None:
-        """Return the explanation that the run holds of a node, None if it holds none."""
-        try:
-            return self.run.explanation(node)
-        except InputError:
+        """Return the explanation that the run holds of a node, None if it holds none that is."""
+        with _damage_told(f"{self.run.path}, node {node}"):
+            contents.refuse_other_files(self.run)
+            for outcome in self.run.outcomes(node=node, failed=False):
+                return contents.explanation_in(outcome, self.run)
+        return None
+
+    def kept_detail(self, node: int) -> payload.Plain | None:
+        """Return what is shown of the explanation that the run holds of a node, if any."""
+        explanation = self.kept(node)
+        if explanation is None:
             return None
+        with _damage_told(f"{self.run.path}, node {node}"):
+            return _for_json(self.detail(explanation))
 
     def detail(self, explanation: Explanation) -> payload.Plain:
         """Return what is shown of an explanation, with its row of the table and its names."""
@@ -132,16 +148,79 @@ class Served:
         labels = payload.labels(self.surroundings.names, [shown])
         return {**shown, "names": {kind: labels[kind] for kind in ("nodes", "features")}}
 
-    def _current(self) -> tuple[Counts, payload.Plain, list[payload.Plain]]:
-        """Return summary and rows, read again when the run has grown."""
-        with self._lock:
+    def _current(self) -> _Read:
+        """Return what the run holds, read again when it has grown."""
+        with self._lock, _damage_told(str(self.run.path)):
+            contents.refuse_other_files(self.run)
             counts = self.run.counts()
-            if self._read is None or self._read[0] != counts:
-                explanations: Sequence[Explanation] = list(self.run)
-                summary = payload.summary(self.run, explanations, self.surroundings)
-                rows = [payload.row(e, self.surroundings) for e in explanations]
-                self._read = (counts, summary, rows)
+            if self._read is None or self._read.counts != counts:
+                self._read = self._read_again(counts)
             return self._read
+
+    def _read_again(self, counts: Counts) -> _Read:
+        held = contents.read(self.run)
+        return _Read(
+            counts,
+            _for_json(payload.summary(self.run, held, self.surroundings)),
+            [payload.row(e, self.surroundings) for e in held.explanations],
+            payload.failures(held),
+            payload.unreadable(held),
+        )
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A run of which nothing can be shown but why.
+
+    Args:
+        folder: that was to be served.
+        reason: why it cannot be.
+    """
+
+    folder: Path
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.resolve().name
+
+    @property
+    def path(self) -> str:
+        """The end of the folder's path."""
+        return shown_path(self.folder)
+
+
+def shown_path(folder: Path) -> str:
+    """Return the end of a path, which tells runs apart and not where they lie."""
+    return "/".join(folder.resolve().parts[-2:])
+
+
+@dataclass(frozen=True)
+class _Read:
+    counts: Counts
+    summary: payload.Plain
+    rows: list[payload.Plain]
+    failures: list[payload.Plain]
+    unreadable: list[payload.Plain]
+
+
+@contextmanager
+def _damage_told(what: str) -> Iterator[None]:
+    """Raise a `RunError` in place of what damaged files lead to, whatever that is."""
+    try:
+        yield
+    except RunError as error:
+        said = contents.reason(error)
+        raise RunError(said if what in said else f"{what}: {said}") from error
+    except Exception as error:
+        raise RunError(f"{what}: it is damaged ({contents.reason(error)})") from error
+
+
+def _for_json(shown: payload.Plain) -> payload.Plain:
+    """Return what is shown if it can be sent: no infinite numbers, nothing that is too deep."""
+    json.dumps(shown, allow_nan=False)
+    return shown
 
 
 def _first(labels: Labels) -> list[int]:

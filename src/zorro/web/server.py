@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from zorro.errors import InputError
 from zorro.web import limits
 from zorro.web.app import create_app
-from zorro.web.guard import access_to
-from zorro.web.served import Served
+from zorro.web.connections import punctual
+from zorro.web.guard import Access
+from zorro.web.served import Broken, Served
 
 _GRACE = 2  # seconds for answers under way when the server ends
 
 
 def serve(
-    runs: Sequence[Served],
+    runs: Sequence[Served | Broken],
     listening: socket.socket,
     *,
-    host: str,
+    access: Access,
     threads: int = 1,
     open_page: bool = False,
     announce: Callable[[str], None] = print,
@@ -35,29 +39,49 @@ def serve(
     Args:
         runs: with their graphs and models, as far as they are at hand.
         listening: what `listen` returned.
-        host: that it listens on; other machines need the token that is part of the address.
+        access: who may ask.
         threads: of torch, per computation.
         open_page: whether to open the address in a browser.
-        announce: told the address.
+        announce: told the address, which holds the token.
     """
-    access = access_to(host, listening.getsockname()[1])
     app = create_app(runs, access=access, threads=threads)
-    config = uvicorn.Config(
+    server = _Server(configured(app), app.state.jobs.cancel_all)
+    address = address_of(access)
+    announce(address)
+    with ExitStack() as stack:
+        if open_page:
+            door = stack.enter_context(_door(address))
+            threading.Thread(target=_open, args=(server, door), daemon=True).start()
+        stack.enter_context(suppress(KeyboardInterrupt))  # how one ends it
+        server.run(sockets=[listening])
+
+
+def configured(
+    app: FastAPI, *, connections: int = limits.CONNECTIONS, patience: float = limits.PATIENCE
+) -> uvicorn.Config:
+    """Return how an application is served.
+
+    Args:
+        app: the application.
+        connections: how many there may be.
+        patience: seconds after which a client that keeps us waiting is dropped.
+    """
+    return uvicorn.Config(
         app,
+        http=punctual(patience=patience, most=connections),
         log_level="warning",
-        access_log=False,
+        access_log=False,  # it would hold the token
         ws="none",
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
-        limit_concurrency=limits.CONNECTIONS,
     )
-    server = _Server(config, app.state.jobs.cancel_all)
-    address = _address(host, access.port, access.token)
-    announce(address)
-    if open_page:
-        threading.Thread(target=_open, args=(server, address), daemon=True).start()
-    with suppress(KeyboardInterrupt):  # how one ends it
-        server.run(sockets=[listening])
+
+
+def address_of(access: Access) -> str:
+    """Return the address to open, with the token."""
+    shown = f"[{access.host}]" if ":" in access.host else access.host
+    start = f"http://{shown}:{access.port}/"
+    return start if access.token is None else f"{start}?token={access.token}"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -100,9 +124,17 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _address(host: str, port: int, token: str | None) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")
+@contextmanager
+def _door(address: str) -> Iterator[str]:
+    """Yield the address of a file that leads to a page.
+
+    A browser is told what to open on its command line, which all users of the machine can read.
+    The file only its owner can.
+    """
+    with tempfile.NamedTemporaryFile("w", prefix="zorro-", suffix=".html") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
+        file.flush()
+        yield Path(file.name).as_uri()
 
 
 def _open(server: uvicorn.Server, address: str) -> None:

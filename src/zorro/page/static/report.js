@@ -2,7 +2,7 @@
 "use strict";
 
 (function () {
-  const {summary, rows, details, failures, labels} = JSON.parse(
+  const {summary, rows, details, failures, unreadable, labels} = JSON.parse(
     document.getElementById("data").textContent,
   );
   const wording = zorro.wording(labels);
@@ -20,9 +20,10 @@
     zorro.distributions(part("distributions"), {rows, summary, wording});
     table = zorro.table(part("table"), {rows, wording, hasTruth: summary.hasTruth});
   } else {
-    part("distributions").textContent = "Nothing has been explained yet.";
+    part("distributions").textContent = zorro.nothing(unreadable);
   }
   zorro.failures(part("failures"), {failures, wording});
+  zorro.unreadableRows(part("unreadable"), {unreadable, wording});
   zorro.meaning(part("meaning"), {summary, wording});
   zorro.provenance(part("facts"), {summary, wording});
   window.addEventListener("hashchange", show);

@@ -39,6 +39,34 @@ zorro.failures = function (section, {failures, wording}) {
     .text(({node, error}) => `${wording.capital(wording.nodeName(node))}: ${error}`);
 };
 
+// What of a run cannot be read, and why; items: [{name, reason}].
+zorro.unreadable = function (details, {title, items}) {
+  const few = 3;
+  const root = d3
+    .select(details)
+    .property("hidden", !items.length)
+    .property("open", items.length <= few);
+  root.select("summary").text(title(items.length));
+  const lines = root.select("ul").selectAll("li").data(items).join("li");
+  lines.text("");
+  lines.append("strong").text(({name}) => name);
+  lines.append("span").text(({reason}) => `: ${reason}`);
+};
+
+zorro.unreadableRows = function (details, {unreadable, wording}) {
+  zorro.unreadable(details, {
+    title: (count) =>
+      `${count === 1 ? "A row" : `${zorro.number(count)} rows`} of this run cannot be read`,
+    items: unreadable.map(({position, node, reason}) => ({
+      name: node === null ? `Row ${position}` : wording.capital(wording.nodeName(node)),
+      reason,
+    })),
+  });
+};
+
+zorro.nothing = (unreadable) =>
+  unreadable.length ? "Nothing can be read." : "Nothing has been explained yet.";
+
 zorro.meaning = function (container, {summary, wording}) {
   const sentences = [
     `Each explanation is a set of ${wording.nodes} and ${wording.features}.`,

@@ -18,7 +18,8 @@ import torch
 
 from zorro.errors import RunError
 from zorro.runs.engines.engine import AHEAD, MOST_DEATHS, Backlog
-from zorro.runs.engines.shared_files import pack, shared_folder, unpack
+from zorro.runs.engines.shared_files import pack, unpack
+from zorro.runs.engines.shared_folder import shared_folder
 from zorro.runs.task import Outcome, Outcomes, Query, Task, answered
 
 # Threads of a parent that has used torch do not survive a fork; a fresh interpreter has none.

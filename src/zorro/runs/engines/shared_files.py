@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,21 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_PREFIX = "zorro-shared-"
 _LEAST_BYTES = 1 << 16  # smaller tensors are sent along
 # Types that NumPy has too.
 _TYPES = (torch.float32, torch.float64, torch.float16, torch.int64, torch.int32, torch.bool)
-
-
-@contextmanager
-def shared_folder() -> Iterator[Path]:
-    """Yield a folder for such files; those that killed processes left behind are removed."""
-    _remove_left_behind()
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pack(value: object, folder: Path) -> Path:
@@ -78,19 +61,3 @@ def _is_worth_a_file(value: object) -> bool:
         and not value.requires_grad
         and value.numel() * value.element_size() >= _LEAST_BYTES
     )
-
-
-def _remove_left_behind() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        owner = folder.name.removeprefix(_PREFIX).split("-")[0]
-        if owner.isdecimal() and not _is_alive(int(owner)):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(process: int) -> bool:
-    with suppress(PermissionError):
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return False
-    return True

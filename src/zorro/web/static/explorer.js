@@ -26,6 +26,10 @@
       "so that nothing can be explained or measured anew.",
     ].join(" ");
   }
+  zorro.unreadable(part("broken"), {
+    title: (count) => (count === 1 ? "A run cannot be read" : `${count} runs cannot be read`),
+    items: library.broken,
+  });
   window.addEventListener("hashchange", show);
   window.addEventListener("pagehide", () => stop());
   await show();
@@ -35,7 +39,10 @@
     const mine = ++turn;
     stop();
     stop = () => {};
-    const run = library.find(view.run) ?? library.runs[0];
+    const broken = library.broken.find(({id}) => id === view.run);
+    if (broken || view.node !== null) part("broken").open = false; // it is said already
+    const run = broken ? undefined : (library.find(view.run) ?? library.runs[0]);
+    if (run === undefined) return missing(broken ?? library.broken[0]);
     view.run = run.id;
     try {
       await library.load(run);
@@ -44,15 +51,43 @@
       if (view.node === null) overview();
       else await open(run, view, mine);
     } catch (error) {
-      if (mine === turn) fail(error);
+      if (mine !== turn) return;
+      if (here !== run) choice(run.id);
+      fail(error);
     }
+  }
+
+  // Other runs can be chosen whatever becomes of this one.
+  function choice(id) {
+    here = null;
+    const every = d3.sort([...library.runs, ...library.broken], (one) => Number(one.id));
+    zorro.runChoice(part("controls"), {
+      runs: every,
+      run: id,
+      onRun: (other) => zorro.address.go({run: other, node: zorro.address.read().node}),
+    });
+  }
+
+  // A run of which nothing can be shown.
+  function missing({id, name, reason}) {
+    choice(id);
+    document.title = `${name} – zorro`;
+    part("subject").textContent = name;
+    part("made").textContent = "";
+    fail(new Error(`This run cannot be read: ${reason}`));
   }
 
   function header(run, view) {
     const {summary, wording, labels} = run;
     document.title = `${summary.subject} – zorro`;
     if (here === run) return;
-    here = run;
+    choice(run.id);
+    zorro.finder(part("controls"), {
+      nodes: run.nodes,
+      labels,
+      wording,
+      onNode: (node) => zorro.address.go({run: run.id, node}),
+    });
     left = 0;
     part("subject").textContent = summary.subject;
     part("made").textContent =
@@ -61,15 +96,7 @@
     part("overview").hidden = false; // so that its drawings have a width
     table = zorro.overview({...run, address});
     part("overview").hidden = view.node !== null;
-    zorro.finder(part("controls"), {
-      runs: library.runs,
-      run: run.id,
-      nodes: run.nodes,
-      labels,
-      wording,
-      onRun: (id) => zorro.address.go({run: id, node: zorro.address.read().node}),
-      onNode: (node) => zorro.address.go({run: run.id, node}),
-    });
+    here = run;
   }
 
   function overview() {
@@ -81,7 +108,13 @@
 
   async function open(run, view, mine) {
     if (!part("overview").hidden) left = window.scrollY;
-    const known = await library.fetched(run, view);
+    let known;
+    try {
+      known = await library.fetched(run, view);
+    } catch (error) {
+      if (mine === turn) note(titled(run, view).node(), error.message);
+      return;
+    }
     if (mine !== turn) return;
     if (known) await present(run, view, known, mine);
     else if (view.method === null && view.whyNot === null) offer(run, view);
@@ -121,10 +154,7 @@
       panel.append("p").text(`There is no such ${run.wording.node} in the graph.`);
       return;
     }
-    const failure = run.failures.find(({node}) => node === view.node);
-    panel
-      .append("p")
-      .text(failure ? `This run could not explain it: ${failure.error}` : "It is not in this run.");
+    panel.append("p").text(absence(run, view.node));
     if (!run.live) return;
     panel
       .append("button")
@@ -132,6 +162,14 @@
       .attr("class", "main")
       .text("Explain it now")
       .on("click", () => zorro.address.go({run: run.id, node: view.node, method: "zorro"}));
+  }
+
+  // Why a run holds no explanation of a node.
+  function absence({failures, unreadable}, wanted) {
+    const damaged = unreadable.find(({node}) => node === wanted);
+    if (damaged) return `What this run holds of it cannot be read: ${damaged.reason}`;
+    const failure = failures.find(({node}) => node === wanted);
+    return failure ? `This run could not explain it: ${failure.error}` : "It is not in this run.";
   }
 
   function explain(run, view, mine) {

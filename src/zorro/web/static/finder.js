@@ -1,25 +1,29 @@
-// A box to open any node of the graph, and a choice of the run.
+// A choice of the run, and a box to open any node of its graph.
 "use strict";
 window.zorro = window.zorro || {};
 
-// runs: [{id, name}]; nodes: how many there are, null if that is not known.
-zorro.finder = function (container, {runs, run, nodes, labels, wording, onRun, onNode}) {
+// runs: [{id, name, reason}], the reason why it cannot be read if so; run: the one that is open.
+zorro.runChoice = function (container, {runs, run, onRun}) {
   const root = d3.select(container);
   root.selectAll("*").remove();
-  if (runs.length > 1) {
-    const label = root.append("label").attr("class", "inline");
-    label.append("span").text("Run");
-    label
-      .append("select")
-      .attr("name", "run")
-      .on("change", (event) => onRun(event.target.value))
-      .selectAll("option")
-      .data(runs)
-      .join("option")
-      .attr("value", (one) => one.id)
-      .property("selected", (one) => one.id === run)
-      .text((one) => one.name);
-  }
+  if (runs.length < 2) return;
+  const label = root.append("label").attr("class", "inline");
+  label.append("span").text("Run");
+  label
+    .append("select")
+    .attr("name", "run")
+    .on("change", (event) => onRun(event.target.value))
+    .selectAll("option")
+    .data(runs)
+    .join("option")
+    .attr("value", (one) => one.id)
+    .property("selected", (one) => one.id === run)
+    .text((one) => (one.reason ? `${one.name} (cannot be read)` : one.name));
+};
+
+// nodes: how many there are, null if that is not known.
+zorro.finder = function (container, {nodes, labels, wording, onNode}) {
+  const root = d3.select(container);
   const form = root
     .append("form")
     .attr("class", "finder")

@@ -4,7 +4,7 @@ window.zorro = window.zorro || {};
 
 // listed: what GET /api/runs gives. A view is what zorro.address reads.
 zorro.library = function (listed) {
-  const runs = listed.runs.map((run) => ({
+  const runs = listed.runs.filter(({broken}) => broken === null).map((run) => ({
     ...run,
     id: String(run.id), // as the address has it
     number: run.id,
@@ -14,8 +14,10 @@ zorro.library = function (listed) {
   for (const run of runs) run.wording = zorro.wording(run.labels);
   const loaded = new Map();
   const answers = new Map();
+  const broken = listed.runs.filter((run) => run.broken !== null);
   return {
     runs,
+    broken: broken.map(({id, path, broken: reason}) => ({id: String(id), name: path, reason})),
     find: (id) => runs.find((run) => run.id === id),
     load,
     known: (view) => answers.get(key(view)),
@@ -28,9 +30,10 @@ zorro.library = function (listed) {
   // Fills in the table of a run.
   async function load(run) {
     if (!loaded.has(run.id)) {
-      const asked = zorro.api.rows(run.number).then(({rows, failures}) => {
+      const asked = zorro.api.rows(run.number).then(({rows, failures, unreadable}) => {
         run.rows = rows;
         run.failures = failures;
+        run.unreadable = unreadable;
         run.byNode = new Map(rows.map((row) => [row.node, row]));
       });
       loaded.set(run.id, asked);

@@ -2,15 +2,16 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-zorro.overview = function ({rows, failures, summary, wording, address}) {
+zorro.overview = function ({rows, failures, unreadable, summary, wording, address}) {
   const part = (id) => document.getElementById(id);
   for (const id of ["cards", "distributions", "table", "facts"]) part(id).replaceChildren();
   zorro.cards(part("cards"), {summary, wording});
   zorro.failures(part("failures"), {failures, wording});
+  zorro.unreadableRows(part("unreadable"), {unreadable, wording});
   zorro.meaning(part("meaning"), {summary, wording});
   zorro.provenance(part("facts"), {summary, wording});
   if (!rows.length) {
-    part("distributions").textContent = "Nothing has been explained yet.";
+    part("distributions").textContent = zorro.nothing(unreadable);
     return null;
   }
   zorro.distributions(part("distributions"), {rows, summary, wording});
