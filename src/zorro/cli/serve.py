@@ -34,6 +34,15 @@ def serve(
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = False,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="A class of your own that runs were made with. It is imported, from the current "
+            "folder too; what only a run's files name is not. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     threads: options.Threads = 1,
 ) -> None:
     """Show runs in a browser: explain more nodes, change explanations, measure their fidelity.
@@ -56,7 +65,7 @@ def serve(
     # Before anything is loaded, which takes time: the port may be taken.
     with server.listen(host, port) as listening:
         server.serve(
-            [_served(run, loaded) for run in kept],
+            [_served(run, loaded, trusted=model or []) for run in kept],
             listening,
             host=host,
             threads=threads,
@@ -69,12 +78,13 @@ def _announce(address: str) -> None:
     terminal.messages.print(f"Serving at {address} (Ctrl-C ends it)", markup=False, highlight=False)
 
 
-def _served(run: Run, loaded: dict[str, Subject]) -> Served:
+def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Served:
     """Return a run with what it was made with, or alone and with a note why.
 
     Args:
         run: to serve.
         loaded: what other runs were made with, by their options.
+        trusted: classes that may be imported.
     """
     from zorro.cli import subject
     from zorro.data.names import names_of
@@ -82,14 +92,14 @@ def _served(run: Run, loaded: dict[str, Subject]) -> Served:
     from zorro.web.desk import Ground
     from zorro.web.served import Served
 
-    named: dict[str, Any] | None = subject.named_by(run)
-    if named is None:
-        _note(f"{run.path} does not name its data set: it is shown without its graph")
-        return Served(run)
     try:
+        named: dict[str, Any] | None = subject.named_by(run, trusted=trusted)
+        if named is None:
+            _note(f"{run.path} does not name its data set: it is shown without its graph")
+            return Served(run)
         key = repr(sorted(named.items(), key=lambda item: item[0]))
         if key not in loaded:
-            loaded[key] = subject.load(**named)
+            loaded[key] = subject.load(**named, trusted=trusted)
         found = loaded[key]
         return Served(
             run,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from torch_geometric.data import Data
 from zorro import data as datasets
 from zorro import models
 from zorro.data import StoredGraph
-from zorro.errors import CheckpointError, InputError
+from zorro.errors import CheckpointError, InputError, RunError
 from zorro.models import checkpoint as checkpoints
 from zorro.runs import Run
+from zorro.runs.folder import MANIFEST
 from zorro.runs.task import Answer, GivenTask
 
 PAPER = "paper"
+_MOST_SHOWN = 100  # characters of a name that a file holds
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,24 @@ def load(
     checkpoint: str | None,
     data_seed: int | None,
     device: str = "cpu",
+    trusted: Collection[str] = (),
 ) -> Subject:
-    """Return what the options name; a checkpoint's record fills in those that are None."""
+    """Return what the options name; a checkpoint's record fills in those that are None.
+
+    Args:
+        dataset: a name, or a path.
+        model: a name, or a class that is imported.
+        checkpoint: a path, `paper`, or None.
+        data_seed: of what is random about the data set.
+        device: where graph and model are held.
+        trusted: classes that are imported even if only a file names them.
+    """
     check_device(device)
     record = _record(checkpoint)
     dataset = _given(dataset, "--dataset", record.get("dataset"), checkpoint)
+    if model is None and record.get("architecture") is not None:
+        beside = Path(str(checkpoint)).with_suffix(".json")
+        _refuse_code(record["architecture"], beside, trusted)
     model = _given(model, "--model", record.get("architecture"), checkpoint)
     seed = record.get("data_seed", 0) if data_seed is None else data_seed
     data = datasets.load(dataset, seed=seed)
@@ -106,20 +122,47 @@ def named_by(
     model: str | None = None,
     checkpoint: str | None = None,
     data_seed: int | None = None,
+    trusted: Collection[str] = (),
 ) -> dict[str, Any] | None:
     """Return the options of `load` that a run names, those given instead; None if it names none.
 
     Args:
         run: that was made with them.
-        dataset: and the others: what to take instead.
-        model: see `load`.
-        checkpoint: see `load`.
-        data_seed: see `load`.
+        dataset: to take instead of the run's.
+        model: to take instead of the run's.
+        checkpoint: to take instead of the run's.
+        data_seed: to take instead of the run's.
+        trusted: classes that a run may name, see `load`.
     """
+    path = run.path / MANIFEST
     given = {"dataset": dataset, "model": model, "checkpoint": checkpoint, "data_seed": data_seed}
-    named = {**dict.fromkeys(given), **run.manifest["asked"].get("named", {})}
-    named |= {name: value for name, value in given.items() if value is not None}
+    kept = run.manifest["asked"].get("named") or {}
+    if not isinstance(kept, dict):
+        raise RunError(f"{path}: asked.named: expected an object, got {type(kept).__name__}")
+    named: dict[str, Any] = {}
+    for name, value in given.items():
+        named[name] = kept.get(name) if value is None else value
+        kind = int if name == "data_seed" else str
+        if not isinstance(named[name], kind | None):
+            raise RunError(
+                f"{path}: asked.named.{name}: expected {kind.__name__}, got "
+                f"{type(named[name]).__name__}"
+            )
+    if model is None and named["model"] is not None:
+        _refuse_code(named["model"], path, trusted)
     return None if named["dataset"] is None and named["checkpoint"] is None else named
+
+
+def _refuse_code(model: object, file: Path, trusted: Collection[str]) -> None:
+    """Raise `InputError` if a file names a model that would have to be imported, hence run."""
+    name = str(model)
+    if name.lower() not in models.MODELS and name not in trusted:
+        shown = name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}…"
+        raise InputError(
+            f"--model: {file} names {shown!r}, which is none of {', '.join(models.MODELS)}, and "
+            f"code is not imported because a file says so: add --model {shlex.quote(shown)} if "
+            "you trust it"
+        )
 
 
 def check_device(device: str) -> None:
@@ -143,7 +186,7 @@ def _record(checkpoint: str | None) -> dict[str, Any]:
         return {}
     if not Path(checkpoint).is_file():
         raise CheckpointError(f"--checkpoint: there is no file {checkpoint}: check the path")
-    if not Path(checkpoint).with_suffix(".json").exists():
+    if not Path(checkpoint).with_suffix(".json").is_file():
         return {}
     return checkpoints.read_record(checkpoint)
 
@@ -160,7 +203,10 @@ def _given(value: str | None, option: str, recorded: Any, checkpoint: str | None
 
 def _classes(data: Data | StoredGraph, record: dict[str, Any]) -> int:
     if "out_channels" in record:
-        return int(record["out_channels"])
+        classes = record["out_channels"]
+        if not isinstance(classes, int):
+            raise CheckpointError(f"out_channels: expected an int in the record, got {classes!r}")
+        return classes
     if data.y is None:
         raise InputError(
             "--dataset: without labels y the number of classes is unknown: add y, or use a "
