@@ -17,6 +17,7 @@ from zorro.cli.report import report
 from zorro.cli.reproduce import reproduce
 from zorro.cli.serve import serve
 from zorro.cli.train import train
+from zorro.cli.verify import verify
 from zorro.version import __version__
 
 _HELP = """Find out which nodes and features a graph neural network's prediction rests on.
@@ -27,7 +28,8 @@ model still answers the same. How often it does is the set's fidelity, given wit
 """
 
 _EPILOG = """Environment: ZORRO_DATA is the folder of downloaded data sets (default: the user's
-cache), ZORRO_PAPER the folder with the paper's material, ZORRO_DEBUG=1 does what --debug does.
+cache), ZORRO_PAPER the folder with the paper's material, ZORRO_TRUST_DATA=1 reads
+data sets' files that differ from the published ones, ZORRO_DEBUG=1 does what --debug does.
 
 Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wrong usage,
 70 unexpected failure, 130 interrupted.
@@ -46,6 +48,7 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
     report: ["zorro report my-run -o report.html"],
     serve: ["zorro serve my-run"],
     convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
+    verify: ["zorro verify pubmed-graph"],
     datasets: ["zorro datasets"],
     reproduce: ["zorro reproduce real --nodes 20 --out my-results"],
 }

@@ -15,6 +15,8 @@ import torch
 import torch_geometric
 from torch import Tensor, nn
 
+from zorro.data.stored import StoredEdges, StoredFeatures, StoredGraph
+from zorro.data.stored.verification import OnProgress
 from zorro.edge_index import edges_of
 from zorro.errors import RunError
 from zorro.features import size_of
@@ -27,11 +29,17 @@ _COMPARED = ("format", "data", "model", "parameters", "queries", "versions")
 _OPTIONS = ("hops", "halo", "check", "evaluator", "threshold")
 _MOST_SHOWN = 60  # characters of a value
 
+_STORED = (StoredEdges, StoredFeatures, StoredGraph)
+
 Manifest = dict[str, Any]
 
 
 def describe(
-    task: GivenTask, nodes: Sequence[int], *, asked: Mapping[str, Any] | None = None
+    task: GivenTask,
+    nodes: Sequence[int],
+    *,
+    asked: Mapping[str, Any] | None = None,
+    on_progress: OnProgress = lambda done, total: None,
 ) -> Manifest:
     """Return what a run is asked, with digests of data and model.
 
@@ -39,6 +47,7 @@ def describe(
         task: what is asked of every node.
         nodes: which, in order.
         asked: how the user put it, for people to read.
+        on_progress: told how many bytes of a stored graph are verified, and of how many.
     """
     zorro = task.zorro()
     nodes_there, features = size_of(task.x)
@@ -51,7 +60,12 @@ def describe(
             "nodes": nodes_there,
             "features": features,
             "edges": edges_of(task.edge_index, nodes_there).num_edges,
-            "sha256": digest(task.x, task.edge_index, *(kwargs[name] for name in sorted(kwargs))),
+            "sha256": digest(
+                task.x,
+                task.edge_index,
+                *(kwargs[name] for name in sorted(kwargs)),
+                on_progress=on_progress,
+            ),
         },
         model={
             "class": f"{type(task.model).__module__}.{type(task.model).__qualname__}",
@@ -110,8 +124,14 @@ def refuse_other(kept: Manifest, wanted: Manifest, folder: object) -> None:
         )
 
 
-def digest(*values: object) -> str:
-    """Return a SHA-256 of tensors and plain values: of their types, shapes and contents."""
+def digest(*values: object, on_progress: OnProgress = lambda done, total: None) -> str:
+    """Return a SHA-256 of tensors and plain values: of their types, shapes and contents.
+
+    A graph on the disk has had its digest taken when it was stored; that it is still the same
+    graph is verified, or `DatasetError` raised.
+    """
+    for source in {value.source for value in values if isinstance(value, _STORED)}:
+        source.verify(on_progress)
     total = hashlib.sha256()
     for value in values:
         _add(total, value)
@@ -119,9 +139,8 @@ def digest(*values: object) -> str:
 
 
 def _add(total: hashlib._Hash, value: object) -> None:
-    stored = getattr(value, "digest", None)
-    if isinstance(stored, str):  # a graph on the disk has had its digest taken
-        total.update(stored.encode())
+    if isinstance(value, _STORED):
+        total.update(value.digest.encode())
     elif isinstance(value, Tensor) and value.layout == torch.sparse_csr:
         for part in (value.crow_indices(), value.col_indices(), value.values()):
             _add(total, part)
