@@ -56,6 +56,7 @@ _RUN_EXAMPLES: dict[str, tuple[Callable[..., None], list[str]]] = {
     "list": (runs.list_runs, ["zorro runs list"]),
     "show": (runs.show, ["zorro runs show my-run --node 616"]),
     "export": (runs.export, ["zorro runs export my-run --parquet explanations.parquet"]),
+    "verify": (runs.verify, ["zorro runs verify my-run"]),
 }
 
 _ALL_EXAMPLES = [*_EXAMPLES.values(), *(examples for _, examples in _RUN_EXAMPLES.values())]
@@ -79,7 +80,7 @@ for command, examples in _EXAMPLES.items():
     app.command(epilog=_as_written("Example:", examples))(command)
 
 kept = typer.Typer(
-    help="List, show and export the runs that `zorro explain --out` has kept.",
+    help="List, show, export and verify the runs that `zorro explain --out` has kept.",
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},

@@ -151,7 +151,7 @@ def _few(path: Path) -> list[Explanation]:
     """Return a run's explanations if they are few enough to be shown."""
     if not is_run(path) or len(run := open_run(path)) > _MOST_LISTED:
         return []
-    return list(run)
+    return list(run.explanations())
 
 
 def _say_how_to_go_on(tally: Tally, run: Path | None) -> None:

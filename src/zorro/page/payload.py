@@ -5,6 +5,7 @@ The parts stand alone, so that a page can hold all of them or ask for details on
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ from zorro.explanation import Explanation, Step
 from zorro.fidelity import FidelityEstimate
 from zorro.names import Names, label
 from zorro.page.surroundings import Surroundings
-from zorro.runs import Run
+from zorro.runs import DamagedRow, Run
+from zorro.runs.run import described
 from zorro.scene import Scene
 from zorro.sentence import phrases
 
@@ -31,14 +33,16 @@ def of_run(
     run: Run, surroundings: Surroundings, *, alternatives: Alternatives | None = None
 ) -> Plain:
     """Return everything that the report of a run shows."""
-    explanations = list(run)
+    rows = list(run.rows(failed=False))
+    explanations = [e for e in rows if isinstance(e, Explanation)]
+    damaged = [e for e in rows if isinstance(e, DamagedRow)]
     others = alternatives or {}
     details = {str(e.node): detail(e, surroundings, others.get(e.node, ())) for e in explanations}
     return {
         "summary": summary(run, explanations, surroundings),
         "rows": [row(e, surroundings) for e in explanations],
         "details": details,
-        "failures": failures(run),
+        "failures": failures(run, damaged),
         "labels": labels(surroundings.names, details.values()),
     }
 
@@ -46,29 +50,27 @@ def of_run(
 def summary(run: Run, explanations: Sequence[Explanation], surroundings: Surroundings) -> Plain:
     """Return what was asked, of what, and what came of it in numbers."""
     counts = run.counts()
-    nodes, features = run.median_sizes() if counts.explained else (None, None)
     manifest = run.manifest
     parameters = manifest["parameters"]
     samples = sorted({e.fidelity.samples for e in explanations})
     return {
         "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
         "asked": run.asked,
-        "explained": counts.explained,
-        "certified": counts.certified,
-        "failed": counts.failed,
-        "medianNodes": nodes,
-        "medianFeatures": features,
+        # Of what was read, not of what the store's columns say.
+        "explained": len(explanations),
+        "certified": sum(e.certified for e in explanations),
+        "failed": counts.failed + max(0, counts.explained - len(explanations)),
+        "medianNodes": _median([len(e.nodes) for e in explanations]),
+        "medianFeatures": _median([len(e.features) for e in explanations]),
         "right": _right(explanations, surroundings),
-        "tau": parameters["tau"],
-        "delta": parameters.get("delta"),
-        "search": parameters["search"],
-        "noise": parameters["noise"],
-        "seed": parameters["seed"],
-        "samples": parameters["samples"],
+        **{
+            name: parameters.get(name)
+            for name in ("tau", "delta", "search", "noise", "seed", "samples")
+        },
         "freshSamples": samples,
         "whyNot": parameters.get("why_not"),
         "contrast": parameters.get("contrast"),
-        "data": {name: manifest["data"][name] for name in ("nodes", "features", "edges")},
+        "data": {name: manifest["data"].get(name) for name in ("nodes", "features", "edges")},
         "model": manifest["model"]["class"],
         "versions": manifest["versions"],
         "made": manifest["made"]["at"],
@@ -94,9 +96,12 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
     }
 
 
-def failures(run: Run) -> list[Plain]:
-    """Return the nodes that could not be explained, and why."""
-    return [{"node": failure.node, "error": failure.error} for failure in run.failures()]
+def failures(run: Run, damaged: Sequence[DamagedRow] = ()) -> list[Plain]:
+    """Return the nodes that could not be explained, or whose rows cannot be read, and why."""
+    return [
+        *({"node": failure.node, "error": failure.error} for failure in run.failures()),
+        *({"node": row.node, "error": described(row)} for row in damaged),
+    ]
 
 
 def detail(
@@ -246,3 +251,7 @@ def significant(value: float) -> float | int:
     """Return a value with three significant digits, whole numbers without a point."""
     short = float(f"{value:.3g}")
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def _median(lengths: Sequence[int]) -> float | None:
+    return statistics.median(lengths) if lengths else None

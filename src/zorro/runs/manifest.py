@@ -26,6 +26,23 @@ from zorro.version import __version__
 FORMAT = 1
 # What must be the same for a run to be resumed. Who made it, when and where may differ.
 _COMPARED = ("format", "data", "model", "parameters", "queries", "versions")
+# What every manifest has, parents before what they hold.
+_PARTS: dict[str, type] = {
+    "format": int,
+    "asked": dict,
+    "data": dict,
+    "data.sha256": str,
+    "model": dict,
+    "model.class": str,
+    "model.sha256": str,
+    "parameters": dict,
+    "queries": dict,
+    "queries.count": int,
+    "queries.sha256": str,
+    "versions": dict,
+    "made": dict,
+    "made.at": str,
+}
 _OPTIONS = ("hops", "halo", "check", "evaluator", "threshold")
 _MOST_SHOWN = 60  # characters of a value
 
@@ -111,6 +128,27 @@ def assembled(
             "platform": platform.platform(),
         },
     }
+
+
+def checked(values: object) -> Manifest:
+    """Return what a file holds if it is a manifest: its parts, and what is read of any run.
+
+    Raises `ValueError` that names the first part that is missing or of another type.
+    """
+    if not isinstance(values, dict):
+        raise ValueError(f"expected an object, got {type(values).__name__}")
+    for name, kind in _PARTS.items():
+        *parents, last = name.split(".")
+        place = values
+        for parent in parents:
+            place = place[parent]
+        if last not in place:
+            raise ValueError(f"{name} is missing")
+        if not isinstance(place[last], kind) or isinstance(place[last], bool):
+            raise ValueError(f"{name}: expected {kind.__name__}, got {type(place[last]).__name__}")
+    if values["queries"]["count"] < 0:
+        raise ValueError(f"queries.count: expected at least 0, got {values['queries']['count']}")
+    return values
 
 
 def refuse_other(kept: Manifest, wanted: Manifest, folder: object) -> None:
