@@ -23,6 +23,7 @@ from zorro.data.paper import paper_file
 from zorro.errors import CheckpointError, DatasetError, InputError
 from zorro.models.evaluation import accuracy
 from zorro.models.training import TrainingSettings
+from zorro.plain_json import parse
 from zorro.version import __version__
 from zorro.whole_file import whole_file
 
@@ -94,7 +95,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     """Return how the model in `path` was made, as `save` wrote it."""
     beside = Path(path).with_suffix(".json")
     try:
-        record = json.loads(_bytes(beside))
+        record = parse(_bytes(beside))
     except ValueError as error:
         raise CheckpointError(f"{beside} is not readable JSON ({error})") from error
     if not isinstance(record, dict):
@@ -154,8 +155,9 @@ def _how_to_convert(path: Path) -> str:
     return (
         f"{path}: expected a safetensors file, got a pickle, which can run code when it is read. "
         "If it holds a state dict, convert it in Python:\n"
-        "    import safetensors.torch, torch\n"
-        f"    weights = torch.load({str(path)!r}, weights_only=True)\n"
+        # With semicolons they are valid too where an error is put on one line.
+        "    import safetensors.torch, torch;\n"
+        f"    weights = torch.load({str(path)!r}, weights_only=True);\n"
         f"    safetensors.torch.save_file(weights, {str(path.with_suffix(SUFFIX))!r})"
     )
 

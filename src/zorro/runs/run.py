@@ -141,16 +141,16 @@ class Run:
         """
         if not (self.path / folders.OUTCOMES).exists():
             return
-        try:
-            with self._store() as store:
+        with self._store() as store:
+            try:
                 for stored in store.rows(**which):
                     if isinstance(stored, DamagedRow):
                         yield None, stored
                         continue
                     row = self._row(stored)
                     yield None if isinstance(row, DamagedRow) else stored, row
-        except RunError as error:
-            yield None, DamagedRow(None, None, str(error))
+            except RunError as error:
+                yield None, DamagedRow(None, None, str(error))
 
     def outcomes(self, **which: Any) -> Iterator[Outcome]:
         """Yield what the store holds, see `Store.outcomes`."""
