@@ -7,9 +7,12 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from zorro.cli.serve import _served
+from zorro.cli.subject import NamedTask, digests_of, load
+from zorro.errors import InputError
 from zorro.runs import open_run
 
 QUICK = ["--nodes", 5, "--samples", 20, "--fresh-samples", 60]
@@ -109,3 +112,16 @@ def test_a_pipe_beside_the_weights_is_not_waited_for(run, checkpoint, tmp_path):
     (tmp_path / "gcn.json").unlink()
     os.mkfifo(tmp_path / "gcn.json")
     refused(run("explain", "--checkpoint", checkpoint, *QUICK), "--dataset: missing")
+
+
+def test_what_another_machine_finds_under_the_same_names_must_be_the_same(
+    run, checkpoint, graph, tmp_path
+):
+    named = dict.fromkeys(("dataset", "model", "data_seed"))
+    named["checkpoint"] = str(checkpoint)
+    task = NamedTask(named, {"samples": 20}, {}, digests_of(load(**named)))
+    assert task.open()(5).node == 5
+    graph["x"] += 1
+    np.savez(tmp_path / "graph.npz", **graph)
+    with pytest.raises(InputError, match=r"the data set on .* is another"):
+        task.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shlex
 import sys
 from collections.abc import Collection, Mapping
@@ -20,6 +21,7 @@ from zorro.errors import CheckpointError, InputError, RunError
 from zorro.models import checkpoint as checkpoints
 from zorro.runs import Run
 from zorro.runs.folder import MANIFEST
+from zorro.runs.manifest import digest, model_digest
 from zorro.runs.task import Answer, GivenTask
 
 PAPER = "paper"
@@ -44,18 +46,35 @@ class NamedTask:
         named: options of `load`.
         options: further options of `Zorro`.
         question: further options of `Zorro.explain`.
+        digests: of the graph and the model that the names must lead to.
     """
 
     named: Mapping[str, Any]
     options: Mapping[str, Any]
     question: Mapping[str, Any]
+    digests: tuple[str, str]
 
     def open(self, *, workers: int = 1) -> Answer:
         """Return what explains a node."""
         subject = load(**self.named)
+        for what, here, there in zip(
+            ("data set", "model"), digests_of(subject), self.digests, strict=True
+        ):
+            if here != there:
+                raise InputError(
+                    f"{subject.description}: the {what} on {platform.node()} is another (digest "
+                    f"{here[:12]}) than where the run was started ({there[:12]}): copy it there"
+                )
         x, edge_index = subject.data.x, subject.data.edge_index
         task = GivenTask(subject.model, x, edge_index, self.options, self.question)
         return task.open(workers=workers)
+
+
+def digests_of(subject: Subject) -> tuple[str, str]:
+    """Return digests of a graph and a model; of a stored graph the recorded one."""
+    data = subject.data
+    graph = data.digest if isinstance(data, StoredGraph) else digest(data.x, data.edge_index)
+    return graph, model_digest(subject.model)
 
 
 def load(
