@@ -13,7 +13,7 @@ ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
     {"agreement", "arguments", "errors", "inference_mode", "memory", "names", "palette", "rings"},
-    {"version", "whole_file"},
+    {"plain_json", "typed_values", "version", "whole_file"},
     {"grouping"},
     {"column_values"},
     {"function_model", "model_state"},

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -19,8 +19,10 @@ from zorro.fidelity.estimate import FidelityEstimate
 from zorro.fidelity.event import Contrast
 from zorro.names import Names
 from zorro.notebook import card
+from zorro.plain_json import parse
 from zorro.search.certificate import Certificate
 from zorro.sentence import Claim, phrases, text
+from zorro.typed_values import rebuilt
 
 Status = Literal[
     "certified",
@@ -30,7 +32,6 @@ Status = Literal[
     "everything needed",
     "budget exhausted",
 ]
-T = TypeVar("T")
 MaskType = Literal["attributes", "object", "common_attributes"]
 
 
@@ -202,24 +203,11 @@ class Explanation:
     def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
         """Rebuild an explanation from `to_dict`'s values."""
         try:
-            return cls(
-                **{
-                    **values,
-                    "probabilities": tuple(values["probabilities"]),
-                    "nodes": tuple(values["nodes"]),
-                    "features": tuple(values["features"]),
-                    "steps": tuple(Step(**step) for step in values["steps"]),
-                    "fidelity": FidelityEstimate(**values["fidelity"]),
-                    "search_fidelity": FidelityEstimate(**values["search_fidelity"]),
-                    "parameters": Parameters(**values["parameters"]),
-                    "graph": GraphSummary(**values["graph"]),
-                    "certificate": _optional(Certificate, values.get("certificate")),
-                    "versus": _optional(Versus, values.get("versus")),
-                    "chance": _optional(FidelityEstimate, values.get("chance")),
-                }
-            )._without_false_claim()
-        except (KeyError, TypeError) as error:
+            explanation = rebuilt(cls, values)._without_false_claim()
+            _check_sound(explanation)
+        except ValueError as error:
             raise InputError(f"values: not an explanation as to_dict writes it ({error})") from None
+        return explanation
 
     def _without_false_claim(self) -> Explanation:
         """Return an earlier version's claim about less than all that matters as what it is."""
@@ -235,8 +223,8 @@ class Explanation:
     def from_json(cls, text: str) -> Explanation:
         """Rebuild an explanation from `to_json`'s text."""
         try:
-            values = json.loads(text)
-        except json.JSONDecodeError as error:
+            values = parse(text)
+        except ValueError as error:
             raise InputError(f"text: not JSON ({error})") from None
         if not isinstance(values, dict):
             raise InputError(f"text: expected a JSON object, got {type(values).__name__}")
@@ -353,8 +341,28 @@ def _chance(chance: FidelityEstimate, tau: float) -> str:
     )
 
 
-def _optional(kind: type[T], values: Mapping[str, Any] | None) -> T | None:
-    return None if values is None else kind(**values)
+def _check_sound(explanation: Explanation) -> None:
+    """Raise `ValueError` if the parts of an explanation that was read do not fit together."""
+    e, graph = explanation, explanation.graph
+    if not 0 <= e.predicted_class < len(e.probabilities):
+        raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
+    for name, members, size in (
+        ("node", (e.node,), graph.num_nodes),
+        ("nodes", e.nodes, graph.num_nodes),
+        ("features", e.features, graph.num_features),
+    ):
+        if members and not 0 <= min(members) <= max(members) < size:
+            raise ValueError(f"{name}: expected ids from 0 to {size - 1}")
+    for name, part in (("fidelity", e.fidelity), ("search_fidelity", e.search_fidelity)):
+        if not 0 <= part.hits <= part.samples or part.samples < 1:
+            raise ValueError(f"{name}: expected hits of samples, got {part.hits} of {part.samples}")
+    numbers = [*e.probabilities, e.seconds, e.parameters.tau, *(s.fidelity for s in e.steps)]
+    if e.certificate is not None:
+        numbers += [e.certificate.bound, e.certificate.delta]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("not all of its numbers are finite")
+    if e.status == "certified" and not e.certified:
+        raise ValueError("status: certified, without a certificate")
 
 
 def _interval(estimate: FidelityEstimate) -> str:

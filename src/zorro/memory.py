@@ -15,10 +15,10 @@ def default_budget(device: torch.device) -> int:
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         return int(free) // 4
-    return _available() // 4
+    return available() // 4
 
 
-def _available() -> int:
+def available() -> int:
     """Return the memory that programs can still get without swapping."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():

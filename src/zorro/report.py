@@ -116,7 +116,7 @@ def alternatives_of(
         **options_of(parameters),
     )
     found: dict[int, list[Explanation]] = {}
-    for explanation in kept:
+    for explanation in kept.explanations():
         every = zorro.explain_multiple(explanation.node, max_explanations=count + 1)
         found[explanation.node] = [
             other

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import torch
 
+sys.path.append(str(Path(__file__).parent))
+
 from zorro.cli import main
 from zorro.cli.notes import NoteHandler
 from zorro.data import load

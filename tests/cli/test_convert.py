@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from zorro import Explanation
 from zorro.data import load, open_stored
 
@@ -73,3 +75,26 @@ def test_another_folder_is_refused(run, checkpoint, tmp_path):
     result = run("explain", "--dataset", "empty", "--checkpoint", checkpoint, "--nodes", 5)
     assert result.code == 1
     assert "empty holds no stored graph: there is no graph.json in it" in result.err
+
+
+def test_a_graph_is_verified(run, checkpoint, graph_file, tmp_path):
+    assert run("convert", "--dataset", graph_file, "--out", "graph").code == 0
+    result = run("verify", "graph")
+    assert result.code == 0, result.err
+    assert result.out.startswith("verified  graph: 40 nodes, 76 edges, 5 features; digest ")
+    x = np.load("graph/x.npy")
+    x[0, 0] += 1
+    np.save("graph/x.npy", x)
+    explain = ["explain", "--dataset", "graph", "--checkpoint", checkpoint, "--nodes", 5]
+    for words in (["verify", "graph"], [*explain, "--out", "run"]):
+        result = run(*words)
+        assert result.code == 1
+        assert "graph/x.npy holds other values than its digest" in result.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_large_graph_says_how_far_it_is(run, graph_file, monkeypatch):
+    monkeypatch.setattr("zorro.cli.verifying._WORTH_SAYING", 0)
+    assert run("convert", "--dataset", graph_file, "--out", "graph").code == 0
+    result = run("verify", "graph")
+    assert result.err.splitlines()[-1].startswith("verified % 100/100")

@@ -9,11 +9,11 @@ import re
 import numpy as np
 import pytest
 import torch
+from restored_models import restored
 
 from zorro import Explanation, Zorro, open_run
 from zorro.cli import subject
 from zorro.data import load
-from zorro.models import checkpoint as checkpoints
 
 QUICK = ["--samples", 20, "--fresh-samples", 60]
 LONE_NODE = 39
@@ -56,7 +56,7 @@ def test_a_run_holds_what_the_library_finds(run, checkpoint, graph_file, tmp_pat
     assert result.code == 0, result.err
     data = load(graph_file)
     zorro = Zorro(
-        checkpoints.restore(checkpoint),
+        restored(checkpoint),
         data.x,
         data.edge_index,
         tau=0.8,
@@ -140,7 +140,7 @@ def test_the_record_tells_which_generated_graph_was_meant(run, tmp_path):
     words = ["--checkpoint", model, "--nodes", 617, "--noise", "zeros", "--out", out, *QUICK]
     assert run("explain", *words).code == 0
     data = load("ba-community", seed=7)
-    zorro = Zorro(checkpoints.restore(model), data.x, data.edge_index, noise="zeros")
+    zorro = Zorro(restored(model), data.x, data.edge_index, noise="zeros")
     (found,) = read(out)
     assert found.probabilities == zorro.explain(617).probabilities
 
@@ -227,9 +227,10 @@ def test_a_task_of_names_answers_as_the_one_at_hand(run, checkpoint, graph_file)
     # What workers on other machines get: they load data set and model themselves.
     named = {"dataset": None, "model": None, "checkpoint": str(checkpoint), "data_seed": None}
     options, question = {"samples": 20, "fresh_samples": 60}, {"why_not": 1}
-    sent = pickle.loads(pickle.dumps(subject.NamedTask(named, options, question)))
+    digests = subject.digests_of(subject.load(**named))
+    sent = pickle.loads(pickle.dumps(subject.NamedTask(named, options, question, digests)))
     data = load(graph_file)
-    zorro = Zorro(checkpoints.restore(checkpoint), data.x, data.edge_index, **options)
+    zorro = Zorro(restored(checkpoint), data.x, data.edge_index, **options)
     expected = zorro.explain(5, **question).to_dict() | {"seconds": 0}
     assert json.loads(sent.open(workers=2)(5).to_json()) | {"seconds": 0} == json.loads(
         json.dumps(expected)
@@ -251,8 +252,11 @@ def test_threads_are_torchs(run, checkpoint):
 
 def test_a_function_may_bring_its_own_weights(run, checkpoint, graph_file, tmp_path):
     (tmp_path / "my_trained.py").write_text(
-        "from zorro.models import checkpoint\n"
-        f"def load(features, classes): return checkpoint.restore({str(checkpoint)!r})\n"
+        "from zorro.models import build, checkpoint\n"
+        "def load(features, classes):\n"
+        "    model = build('gcn', features, classes)\n"
+        f"    checkpoint.load(model, {str(checkpoint)!r})\n"
+        "    return model\n"
     )
     both = []
     for words in (["--model", "my_trained:load"], ["--checkpoint", checkpoint]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from restored_models import restored
 
 from zorro import rdt_fidelity
 from zorro.data import load
-from zorro.models import checkpoint as checkpoints
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_estimate_is_the_librarys(run, checkpoint, graph_file, words, kept):
     result = run("fidelity", "--checkpoint", checkpoint, "--node", 21, "--samples", 80, *words)
     assert result.code == 0, result.err
     data = load(graph_file)
-    model = checkpoints.restore(checkpoint)
+    model = restored(checkpoint)
     expected = rdt_fidelity(model, data.x, data.edge_index, 21, samples=80, seed=1, **kept)
     assert 0 < expected.hits < 80
     assert f"stayed in {expected.hits} of 80 samples" in result.out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from restored_models import restored
 
 from zorro.data import load
 from zorro.models import accuracy, checkpoint, paper_settings
@@ -28,7 +29,7 @@ def test_saved_model_has_the_accuracy_that_was_printed(run, graph_file, tmp_path
     result = run("train", "--dataset", graph_file, "--model", "gcn", "--out", out, "--epochs", 30)
     assert result.code == 0
     data = load(graph_file)
-    measured = accuracy(checkpoint.restore(out), data, data.test_mask)
+    measured = accuracy(restored(out), data, data.test_mask)
     assert f"test {measured:.3f}" in result.out
     record = json.loads(out.with_suffix(".json").read_text())
     assert record["architecture"] == "gcn"

@@ -1,3 +1,6 @@
+import io
+import zipfile
+
 import numpy as np
 import pytest
 import torch
@@ -110,3 +113,39 @@ def test_pickles_are_refused(tmp_path, arrays):
     path = write(tmp_path / "graph.npz", {**arrays, "x": np.array([Code()], dtype=object)})
     with pytest.raises(DatasetError, match="plain arrays"):
         load(path)
+
+
+def claiming(path, arrays, name, shape, values=b"\x00" * 64):
+    """Write an archive in which the header of an array claims another shape."""
+    with zipfile.ZipFile(write(path, arrays)) as before:
+        members = {member: before.read(member) for member in before.namelist()}
+    header = io.BytesIO()
+    described = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, described)
+    members[f"{name}.npy"] = header.getvalue() + values
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    return path
+
+
+@pytest.mark.parametrize("shape", [(1 << 20, 1 << 19), (9,), (1 << 62, 1 << 62), (-1, 8), (0,)])
+def test_a_header_that_claims_more_than_there_is_is_refused(tmp_path, arrays, shape):
+    path = claiming(tmp_path / "graph.npz", arrays, "x", shape)
+    with pytest.raises(DatasetError, match=r"x.npy is said to hold .* bytes of values, and has 64"):
+        load(path)
+
+
+def test_arrays_that_do_not_fit_the_memory_are_refused(tmp_path, arrays, monkeypatch):
+    path = write(tmp_path / "graph.npz", arrays)
+    size = sum(array.nbytes for array in arrays.values())
+    monkeypatch.setattr("zorro.data.npz.available", lambda: size)
+    assert load(path).num_nodes == 3
+    monkeypatch.setattr("zorro.data.npz.available", lambda: size - 1)
+    with pytest.raises(DatasetError, match=f"its arrays need {size} bytes of memory, and"):
+        load(path)
+
+
+def test_arrays_that_are_not_used_are_not_read(tmp_path, arrays):
+    path = claiming(tmp_path / "graph.npz", arrays, "other", (1 << 40,))
+    assert load(path).num_nodes == 3

@@ -1,3 +1,7 @@
+import os
+import pickle
+import shutil
+
 import pytest
 import torch
 from torch_geometric.datasets import Planetoid
@@ -53,11 +57,69 @@ def test_failed_download_is_one_line(tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
-def test_broken_download_says_what_to_delete(tmp_path, monkeypatch):
+@pytest.fixture
+def cora(data_dir, tmp_path, monkeypatch):
+    """A copy of Cora's published files, in a folder that is given as ZORRO_DATA."""
     raw = tmp_path / "Cora" / "raw"
-    raw.mkdir(parents=True)
-    for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"):
-        (raw / f"ind.cora.{part}").write_bytes(b"")
+    shutil.copytree(data_dir / "Cora" / "raw", raw, copy_function=shutil.copyfile)
+    raw.chmod(0o755)
     monkeypatch.setenv("ZORRO_DATA", str(tmp_path))
-    with pytest.raises(DatasetError, match=f"delete {tmp_path / 'Cora'} if a download was broken"):
+    monkeypatch.delenv("ZORRO_TRUST_DATA", raising=False)
+    return raw
+
+
+class Code:
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+def test_pickles_that_were_not_published_are_not_read(cora, tmp_path, monkeypatch):
+    path, mark = cora / "ind.cora.x", tmp_path / "ran"
+    path.write_bytes(pickle.dumps(Code(mark)))
+    with pytest.raises(DatasetError, match=r"ind.cora.x: expected the published .*TRUST_DATA=1"):
+        load("cora")
+    assert not mark.exists()
+    monkeypatch.setenv("ZORRO_TRUST_DATA", "1")
+    with pytest.raises(DatasetError, match="could not be downloaded or read"):
+        load("cora")
+    assert mark.exists(), "the file would have run code"
+
+
+@pytest.mark.parametrize("name", ["data.pt", "pre_transform.pt", "pre_filter.pt"])
+def test_processed_files_are_not_read(cora, tmp_path, name):
+    mark = tmp_path / "ran"
+    (cora.parent / "processed").mkdir()
+    torch.save(Code(mark), cora.parent / "processed" / name)
+    assert load("cora").num_nodes == 2708
+    assert not mark.exists()
+
+
+def test_files_that_anyone_made_are_read_when_they_are_trusted(cora, monkeypatch):
+    path = cora / "ind.cora.test.index"
+    path.write_bytes(b" " + path.read_bytes())
+    with pytest.raises(DatasetError, match=r"ind.cora.test.index: expected the published"):
+        load("cora")
+    monkeypatch.setenv("ZORRO_TRUST_DATA", "1")
+    assert load("cora").num_nodes == 2708
+
+
+def test_a_download_that_broke_off_is_completed(cora, tmp_path, monkeypatch):
+    published = tmp_path / "published"
+    published.mkdir()
+    for name in ("ind.cora.tx", "ind.cora.graph"):
+        (cora / name).rename(published / name)
+    monkeypatch.setattr(Planetoid, "url", f"file://{published}")
+    assert load("cora").num_nodes == 2708
+    assert len(list(cora.iterdir())) == 8
+
+
+def test_a_pipe_is_not_waited_for(cora):
+    (cora / "ind.cora.y").unlink()
+    os.mkfifo(cora / "ind.cora.y")
+    with pytest.raises(DatasetError, match=r"ind.cora.y: expected a file"):
         load("cora")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zorro.data.storage import dataset_root
+from zorro.data.storage import raw_folder
 from zorro.errors import DatasetError
 
 
@@ -27,38 +27,27 @@ def read_only(tmp_path, monkeypatch, cache):
 
 
 def test_cache_is_the_default(cache):
-    assert dataset_root("Cora") == cache / "data"
+    assert raw_folder("Cora") == cache / "data" / "Cora" / "raw"
 
 
 def test_home_holds_the_cache_by_default(cache, tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert dataset_root("Cora") == tmp_path / ".cache" / "zorro" / "data"
+    assert raw_folder("Cora") == tmp_path / ".cache" / "zorro" / "data" / "Cora" / "raw"
 
 
-def test_writable_folder_is_used_as_it_is(cache, tmp_path, monkeypatch):
+def test_folder_that_is_given_is_used_as_it_is(cache, tmp_path, monkeypatch):
     monkeypatch.setenv("ZORRO_DATA", str(tmp_path / "to be made"))
-    assert dataset_root("Cora") == tmp_path / "to be made"
+    assert raw_folder("Cora") == tmp_path / "to be made" / "Cora" / "raw"
 
 
-def test_read_only_folder_is_linked_from_the_cache(read_only, cache):
-    root = dataset_root("Cora")
-    assert root.parent == cache
-    assert (root / "Cora" / "raw" / "file").read_text() == "content"
-    (root / "Cora" / "processed").mkdir()
-    assert [path.name for path in (read_only / "Cora").iterdir()] == ["raw"]
-    assert dataset_root("Cora") == root
-
-
-def test_cache_that_cannot_be_made(read_only, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(DatasetError, match="set XDG_CACHE_HOME to a folder that can be written"):
-        dataset_root("Cora")
+def test_read_only_folder_is_read_and_left_alone(read_only, cache):
+    assert (raw_folder("Cora") / "file").read_text() == "content"
+    assert not cache.exists()
 
 
 def test_read_only_folder_without_the_data_set(read_only):
     with pytest.raises(
         DatasetError, match=r"no PubMed/raw and may not be written to: put .* there"
     ):
-        dataset_root("PubMed")
+        raw_folder("PubMed")

@@ -1,10 +1,13 @@
 """A graph on disk is the graph that was stored, or an error that names what is wrong with it."""
 
+import dataclasses
 import errno
+import hashlib
 import json
 import os
 import pickle
 import resource
+import signal
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,8 +17,11 @@ import torch
 from torch_geometric.data import Data
 
 from zorro.column_values import ColumnValues
-from zorro.data import load, open_stored, store
-from zorro.data.stored import conversion
+from zorro.data import load, open_stored, store, verify_stored
+from zorro.data.stored import conversion, verification
+from zorro.data.stored import graph as stored_graph
+from zorro.data.stored.arrays import new_folder
+from zorro.data.stored.layout import ArrayRecord, Record
 from zorro.edge_index import TensorEdges
 from zorro.errors import DatasetError, InputError
 from zorro.features import TensorFeatures
@@ -383,3 +389,210 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         store(small(), tmp_path / "graph")
     assert list(tmp_path.iterdir()) == []
+
+
+def altered(folder, name, change):
+    """Change values of an array; its size stays."""
+    path = folder / f"{name}.npy"
+    array = np.load(path)
+    change(array)
+    np.save(path, array)
+    return array
+
+
+def set_at(place, value):
+    return lambda array: array.__setitem__(place, value)
+
+
+ALTERED = {
+    "x": set_at((0, 0), 1.5),
+    "in_senders": set_at(0, 1),
+    "out_edges": set_at(slice(0, 2), [3, 1]),
+    "in_indptr": set_at(1, 2),
+    "y": set_at(0, 1),
+    "train_mask": set_at(1, True),
+    "edge_weight": set_at(0, 9.0),
+    "column_values": set_at(0, 7.0),
+    "column_means": set_at(0, 7.0),
+}
+
+
+@pytest.mark.parametrize(("name", "change"), ALTERED.items(), ids=ALTERED)
+def test_other_values_under_the_old_digest_are_refused(folder, monkeypatch, name, change):
+    altered(folder, name, change)
+    message = f"{name}.npy holds other values than its digest in graph.json says"
+    for look in (open_stored, verify_stored):
+        with pytest.raises(DatasetError, match=message):
+            look(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(stored_graph, "_SMALL", 0)  # as if it were large
+        graph = open_stored(folder)
+    with pytest.raises(DatasetError, match=message):
+        graph.verify()
+    pickle.loads(pickle.dumps(graph.x))  # a worker does not verify it again, small or large
+
+
+def forge(folder, name, array):
+    """Write an array as somebody would who adapts the digests too."""
+    np.save(folder / f"{name}.npy", array)
+    record = Record.read(folder)
+    sha = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    arrays = {**record.arrays, name: ArrayRecord(array.dtype.str, array.shape, sha)}
+    dataclasses.replace(record, arrays=arrays).write(folder)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("at_once", [1, 3, 1 << 22])
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
+        ("in_senders", 0, 4, "in_senders.npy must hold ids from 0 to 3, got 4"),
+        ("in_senders", 0, -1, "in_senders.npy must hold ids from 0 to 3, got -1"),
+        ("in_senders", 0, 1, "out_edges.npy must hold the edges of each sender"),
+        ("in_indptr", 1, 5, "in_indptr.npy must ascend, got 5 and then 4"),
+        ("out_indptr", 1, 3, "out_edges.npy must"),
+        ("out_indptr", 1, 4, "out_indptr.npy must ascend, got 4 and then 3"),
+        ("out_edges", 4, 5, "out_edges.npy must hold ids from 0 to 4, got 5"),
+        ("out_edges", slice(0, 2), [3, 1], "out_edges.npy must ascend in each group"),
+        ("out_edges", 1, 1, "out_edges.npy must ascend in each group"),
+        ("out_edges", slice(1, 3), [4, 3], "out_edges.npy must hold the edges of each sender"),
+        ("column_values", 0, 7.0, "column_values.npy must be the columns of x"),
+        ("column_counts", slice(0, 2), [1, 3], "column_counts.npy must count|must be the columns"),
+        ("column_counts", slice(0, 2), [-1, 5], "column_counts.npy must not be negative, got -1"),
+        ("column_means", 1, 2.4999, "column_means.npy must be the means of the columns"),
+        ("y", 0, -1, "y.npy must hold class numbers from 0, got -1"),
+    ],
+    ids=str,
+)
+def test_a_graph_that_does_not_fit_together_is_refused(
+    tmp_path, monkeypatch, sparse, at_once, name, place, value, message
+):
+    data = small()
+    data.x = data.x.to_sparse() if sparse else data.x
+    folder = tmp_path / "graph"
+    store(data, folder)
+    array = np.load(folder / f"{name}.npy")
+    array[place] = value
+    monkeypatch.setattr(stored_graph, "_SMALL", 0)
+    monkeypatch.setattr(verification, "_AT_ONCE", at_once)
+    assert verify_stored(folder).num_nodes == 4
+    forge(folder, name, array)
+    with pytest.raises(DatasetError, match=message):
+        verify_stored(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("x_columns", np.array([0, 2, 0, 1], np.int32), "x_columns.npy must hold ids from 0 to 1"),
+        ("x_columns", np.array([0, 1, 1, 0], np.int32), "x_columns.npy must ascend in each group"),
+        ("x_columns", np.array([0, 1, 1, 1], np.int32), "x_columns.npy must ascend in each group"),
+        ("x_indptr", np.array([0, 2, 1, 4, 4], np.int32), "x_indptr.npy must ascend"),
+        ("x_values", np.array([1, np.inf, -2, 5], np.float32), "x_values.npy must be finite"),
+        ("x_values", np.array([1, 4, -2, 5], np.float32), "column_values.npy must be the columns"),
+    ],
+)
+def test_sparse_features_that_are_none_are_refused(tmp_path, name, array, message):
+    data = small()
+    data.x = data.x.to_sparse()
+    store(data, tmp_path / "graph")
+    forge(tmp_path / "graph", name, array)
+    with pytest.raises(DatasetError, match=message):
+        open_stored(tmp_path / "graph")
+
+
+def test_columns_that_are_said_to_hold_one_value_each(folder):
+    dataclasses.replace(Record.read(folder), one_value_each=True).write(folder)
+    with pytest.raises(DatasetError, match=r"column_values.npy must have one value each: False"):
+        open_stored(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("in_senders", np.zeros(5), r"in_senders.npy must hold <i4 or <i8, got <f8"),
+        ("x", np.zeros((4, 2), np.int32), r"x.npy must hold <f2 or <f4 or <f8, got <i4"),
+        ("column_means", np.zeros(2), r"column_means.npy must hold <f4, got <f8"),
+        ("train_mask", np.zeros(4, np.uint8), r"train_mask.npy must hold \|b1, got \|u1"),
+        ("other", np.zeros(4), r"lists an array 'other' that does not belong to it"),
+    ],
+)
+def test_arrays_of_other_types_are_refused(folder, name, array, message):
+    forge(folder, name, array)
+    with pytest.raises(DatasetError, match=message):
+        open_stored(folder)
+
+
+def test_more_than_the_array_in_a_file_is_refused(folder):
+    with (folder / "y.npy").open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(DatasetError, match=r"y.npy must have \d+ bytes, got \d+"):
+        open_stored(folder)
+
+
+def test_a_pipe_is_not_waited_for(folder):
+    (folder / "y.npy").unlink()
+    os.mkfifo(folder / "y.npy")
+    with pytest.raises(DatasetError, match=r"y.npy cannot be opened .not a file"):
+        open_stored(folder)
+
+
+def test_a_record_nested_too_deeply_is_refused(folder):
+    (folder / "graph.json").write_text('{"format":' + "[" * 200_000)
+    with pytest.raises(DatasetError, match=r"not the record of a stored graph .nested too deeply"):
+        open_stored(folder)
+
+
+@in_every_layout
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("at_once", [50, 1 << 22])
+def test_what_was_stored_is_verified_in_parts_of_any_size(
+    tmp_path, monkeypatch, layout, dtype, at_once
+):
+    monkeypatch.setattr(verification, "_AT_ONCE", at_once)
+    data = random_graph()
+    data.x = layout(data.x.to(dtype))
+    store(data, tmp_path / "graph")
+    told = []
+    verify_stored(tmp_path / "graph", on_progress=lambda *progress: told.append(progress))
+    done = [part for part, _ in told]
+    assert done == sorted(done)
+    assert told[-1] == (2 * total_bytes(tmp_path / "graph"),) * 2
+
+
+def total_bytes(folder):
+    return sum(np.load(path).nbytes for path in folder.glob("*.npy"))
+
+
+def test_what_a_killed_process_has_left_is_taken_over(tmp_path, monkeypatch):
+    def die(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    for _ in range(2):
+        if (child := os.fork()) == 0:
+            monkeypatch.setattr(conversion, "_write_dense", die)
+            store(small(), tmp_path / "graph")
+        os.waitpid(child, 0)
+        assert [path.name for path in tmp_path.iterdir()] == [".graph.unfinished"]
+    assert len(list((tmp_path / ".graph.unfinished").iterdir())) > 1
+    store(small(), tmp_path / "graph")
+    assert [path.name for path in tmp_path.iterdir()] == ["graph"]
+    assert not (tmp_path / "graph" / "lock").exists()
+
+
+def test_two_writers_do_not_mix(tmp_path):
+    with new_folder(tmp_path / "graph") as unfinished:
+        (unfinished / "mine").touch()
+        with pytest.raises(DatasetError, match="is being written by another process"):
+            store(small(), tmp_path / "graph")
+        assert (unfinished / "mine").exists()
+    assert [path.name for path in (tmp_path / "graph").iterdir()] == ["mine"]
+
+
+def test_a_link_in_the_place_of_the_unfinished_folder_is_not_emptied(tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/file").touch()
+    (tmp_path / ".graph.unfinished").symlink_to(tmp_path / "precious")
+    with pytest.raises(DatasetError, match="is a link: remove it"):
+        store(small(), tmp_path / "graph")
+    assert (tmp_path / "precious/file").exists()

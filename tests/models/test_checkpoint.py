@@ -1,5 +1,3 @@
-import json
-
 import pytest
 import safetensors.torch
 import torch
@@ -32,8 +30,8 @@ def saved(tmp_path, data, trained):
 
 
 def test_round_trip_is_exact(saved, data, trained):
-    model = checkpoint.restore(saved)
-    assert not model.training
+    model = build("gin", 10, 8, seed=1).eval()
+    checkpoint.load(model, saved)
     assert torch.equal(model(data.x, data.edge_index), trained(data.x, data.edge_index))
 
 
@@ -130,6 +128,7 @@ def test_record_of_other_weights_is_noticed(saved):
         (None, r"there is no file .*gin.json"),
         ("{", r"gin.json is not readable JSON"),
         ("[]", r"gin.json must hold a JSON object, got list"),
+        ("[" * 200_000, r"gin.json is not readable JSON .nested too deeply"),
     ],
 )
 def test_unusable_record(saved, text, message):
@@ -139,13 +138,44 @@ def test_unusable_record(saved, text, message):
         checkpoint.read_record(saved)
 
 
-def test_restore_needs_the_architecture(saved):
-    beside = saved.with_suffix(".json")
-    record = json.loads(beside.read_text())
-    del record["architecture"]
-    beside.write_text(json.dumps(record))
-    with pytest.raises(CheckpointError, match="has no 'architecture'"):
-        checkpoint.restore(saved)
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_pickle_is_told_how_to_become_safetensors(tmp_path, legacy):
+    """The lines that the message gives do what it says."""
+    model, path = build("gcn", 10, 8, seed=1), tmp_path / "its model.pt"
+    torch.save(model.state_dict(), path, _use_new_zipfile_serialization=not legacy)
+    with pytest.raises(CheckpointError, match=r"its model.pt: .* got a pickle") as caught:
+        checkpoint.load(build("gcn", 10, 8), path)
+    _, *lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    for between in ("\n", " "):  # the command line puts an error on one line
+        exec(between.join(line.strip() for line in lines))
+        other = build("gcn", 10, 8)
+        checkpoint.load(other, tmp_path / "its model.safetensors")
+        assert torch.equal(other.conv1.lin.weight, model.conv1.lin.weight)
+        (tmp_path / "its model.safetensors").unlink()
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64, torch.bool, torch.float64])
+def test_weights_of_another_type_are_refused(tmp_path, dtype):
+    model = build("gcn", 10, 8)
+    weights = dict(build("gcn", 10, 8, seed=1).state_dict())
+    bias = torch.full((8,), 0.1, dtype=torch.float64)  # which no float32 is
+    weights["conv2.bias"] = bias.to(dtype)
+    path = tmp_path / "other.safetensors"
+    path.write_bytes(safetensors.torch.save(weights))
+    with pytest.raises(CheckpointError, match=rf"has conv2.bias as {dtype}, whose values the"):
+        checkpoint.load(model, path)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_another_width_are_taken_if_none_is_rounded(tmp_path, dtype):
+    model = build("gcn", 10, 8)
+    bias = torch.tensor([0.5, -0.25, 0, 1, 2, 3, torch.inf, torch.nan])
+    weights = {**model.state_dict(), "conv2.bias": bias.to(dtype)}
+    path = tmp_path / "other.safetensors"
+    path.write_bytes(safetensors.torch.save(weights))
+    checkpoint.load(model, path)
+    assert torch.equal(model.conv2.bias.nan_to_num(7), bias.nan_to_num(7))
 
 
 def test_shared_weights_can_be_saved(tmp_path):

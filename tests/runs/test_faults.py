@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from mounting import can_mount
 from run_tasks import small_task
 
 from zorro import open_run
@@ -203,14 +204,6 @@ mount -t tmpfs -o size=200k none "$1"
 shift
 exec "$@"
 """
-
-
-def can_mount() -> bool:
-    probe = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /mnt"]
-    try:
-        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs a mount namespace, which is not permitted here")

@@ -17,6 +17,7 @@ from zorro.cli.report import report
 from zorro.cli.reproduce import reproduce
 from zorro.cli.serve import serve
 from zorro.cli.train import train
+from zorro.cli.verify import verify
 from zorro.version import __version__
 
 _HELP = """Find out which nodes and features a graph neural network's prediction rests on.
@@ -27,7 +28,8 @@ model still answers the same. How often it does is the set's fidelity, given wit
 """
 
 _EPILOG = """Environment: ZORRO_DATA is the folder of downloaded data sets (default: the user's
-cache), ZORRO_PAPER the folder with the paper's material, ZORRO_DEBUG=1 does what --debug does.
+cache), ZORRO_PAPER the folder with the paper's material, ZORRO_TRUST_DATA=1 reads
+data sets' files that differ from the published ones, ZORRO_DEBUG=1 does what --debug does.
 
 Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wrong usage,
 70 unexpected failure, 130 interrupted.
@@ -46,6 +48,7 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
     report: ["zorro report my-run -o report.html"],
     serve: ["zorro serve my-run"],
     convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
+    verify: ["zorro verify pubmed-graph"],
     datasets: ["zorro datasets"],
     reproduce: ["zorro reproduce real --nodes 20 --out my-results"],
 }
@@ -53,6 +56,7 @@ _RUN_EXAMPLES: dict[str, tuple[Callable[..., None], list[str]]] = {
     "list": (runs.list_runs, ["zorro runs list"]),
     "show": (runs.show, ["zorro runs show my-run --node 616"]),
     "export": (runs.export, ["zorro runs export my-run --parquet explanations.parquet"]),
+    "verify": (runs.verify, ["zorro runs verify my-run"]),
 }
 
 _ALL_EXAMPLES = [*_EXAMPLES.values(), *(examples for _, examples in _RUN_EXAMPLES.values())]
@@ -76,7 +80,7 @@ for command, examples in _EXAMPLES.items():
     app.command(epilog=_as_written("Example:", examples))(command)
 
 kept = typer.Typer(
-    help="List, show and export the runs that `zorro explain --out` has kept.",
+    help="List, show, export and verify the runs that `zorro explain --out` has kept.",
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},

@@ -176,12 +176,14 @@ def explain(
         address=address,
         gpus_per_worker=gpus_per_worker,
     )
+    sent = None
+    if chosen.name == "ray":  # on other machines data set and model are loaded by their names
+        sent = subject.NamedTask(named, choices, question, subject.digests_of(asked))
     explaining.explain(
         asked.task(choices, question),
         queries,
         engine=chosen,
-        # On other machines data set and model are loaded by their names.
-        sent=subject.NamedTask(named, choices, question) if chosen.name == "ray" else None,
+        sent=sent,
         out=out,
         asked={
             "command": sys.argv[1:],

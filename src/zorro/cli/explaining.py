@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from zorro.cli import table, terminal
+from zorro.cli import table, terminal, verifying
 from zorro.cli.run_progress import Tally, run_progress
 from zorro.errors import InputError, RunError
 from zorro.explanation import Explanation
@@ -72,7 +72,8 @@ def explain(
         outcomes = engine.map(sent or task, queries)
     else:
         path = Path(out)
-        manifest = describe(task, nodes, asked=asked)
+        with verifying.shown() as verified:
+            manifest = describe(task, nodes, asked=asked, on_progress=verified)
         if is_run(path):
             _count_before(tally, open_run(path), retry_failed=retry_failed)
         outcomes = record(
@@ -150,7 +151,7 @@ def _few(path: Path) -> list[Explanation]:
     """Return a run's explanations if they are few enough to be shown."""
     if not is_run(path) or len(run := open_run(path)) > _MOST_LISTED:
         return []
-    return list(run)
+    return list(run.explanations())
 
 
 def _say_how_to_go_on(tally: Tally, run: Path | None) -> None:

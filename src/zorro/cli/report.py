@@ -96,21 +96,21 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     from zorro.data.names import names_of
     from zorro.errors import InputError, ZorroError
 
-    named = subject.named_by(run, **given)
-    if named is None:
+    try:
+        named = subject.named_by(run, **given)
+        loaded = None if named is None else subject.load(**named)
+    except ZorroError as error:
+        raise InputError(
+            f"what {run.path} was made with cannot be loaded: {error}. Name it with --dataset, "
+            "--model and --checkpoint, or leave neighbourhoods out with --no-graph"
+        ) from error
+    if loaded is None:
         terminal.messages.print(
             f"{run.path} does not name its data set, so the report shows no neighbourhoods: name "
             "it with --dataset, --model and --checkpoint, or use zorro.report.write in Python",
             markup=False,
         )
         return {}
-    try:
-        loaded = subject.load(**named)
-    except ZorroError as error:
-        raise InputError(
-            f"what {run.path} was made with cannot be loaded: {error}. Name it with --dataset, "
-            "--model and --checkpoint, or leave neighbourhoods out with --no-graph"
-        ) from error
     return {
         "model": loaded.model,
         "x": loaded.data.x,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
-from zorro.cli import table, terminal
+from zorro.cli import options, table, terminal
 from zorro.cli.terminal import show_fitted
 
 if TYPE_CHECKING:
@@ -29,30 +30,35 @@ def list_runs(
 ) -> None:
     """List the runs in a folder."""
     from zorro.errors import InputError
-    from zorro.runs import open_run
-    from zorro.runs.folder import MANIFEST
+    from zorro.runs import BrokenRun, find_runs
 
     if not folder.is_dir():
         raise InputError(f"FOLDER: expected a folder, got {folder}")
-    runs = [open_run(path.parent) for path in sorted(folder.rglob(MANIFEST))]
+    runs = list(find_runs(folder))
     if not runs:
         terminal.messages.print(f"There are no runs in {folder}.", markup=False)
         return
     shown = Table(box=SIMPLE_HEAD, show_edge=False)
     for header in ("run", "explains", "τ", "explained", "certified", "failed", "made"):
         shown.add_column(header, justify="left" if header in ("run", "explains") else "right")
-    for run in runs:
-        counts = run.counts()
+    for listed in runs:
+        if isinstance(listed, BrokenRun):
+            shown.add_row(escape(str(listed.path)), "broken, see below", *[""] * 5)
+            continue
+        run, counts = listed.run, listed.counts
         shown.add_row(
-            str(run.path),
-            _subject(run),
-            f"{run.manifest['parameters']['tau']:g}",
+            escape(str(run.path)),
+            escape(_subject(run)),
+            _number(run.manifest["parameters"].get("tau")),
             f"{counts.explained}/{run.asked}",
             str(counts.certified),
             str(counts.failed),
-            str(run.manifest["made"]["at"])[:16].replace("T", " "),
+            escape(run.manifest["made"]["at"][:16].replace("T", " ")),
         )
     show_fitted(shown, terminal.results)
+    for listed in runs:
+        if isinstance(listed, BrokenRun):
+            terminal.messages.print(f"{listed.path} is broken: {listed.reason}", markup=False)
 
 
 def show(
@@ -70,7 +76,8 @@ def show(
         return
     counts = kept.counts()
     if 0 < counts.explained <= _MOST_LISTED:
-        table.show(list(kept), None, description=_subject(kept), console=terminal.results)
+        listed = list(kept.explanations())
+        table.show(listed, None, description=_subject(kept), console=terminal.results)
         terminal.results.print()
     else:
         terminal.results.print(_subject(kept), markup=False)
@@ -86,13 +93,15 @@ def show(
     )
     for failure in kept.failures():
         terminal.results.print(f"node {failure.node}: {failure.error}", markup=False)
+    _say_what_is_damaged(kept)
 
 
 def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Target = None) -> None:
     """Write a run as one file for other tools.
 
     Parquet and CSV have one row per node, those that failed too, with lists of nodes and features
-    (in CSV as JSON). JSON lines hold each explanation whole, as `Explanation.from_json` reads it.
+    (in CSV as JSON); a damaged row has that as its status. JSON lines hold each explanation whole,
+    as `Explanation.from_json` reads it.
     """
     from zorro.errors import InputError
     from zorro.runs import open_run
@@ -106,6 +115,54 @@ def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Targe
         if path is not None:
             count = FORMATS[name](kept, path)
             terminal.messages.print(f"{path}: {count} rows", markup=False)
+    _say_what_is_damaged(kept)
+
+
+def verify(
+    run: Folder,
+    graph: Annotated[
+        bool,
+        typer.Option(
+            "--graph/--no-graph", help="Load data set and model, and compare them too, or not."
+        ),
+    ] = True,
+    model: options.Model = None,
+) -> None:
+    """Check all that a run keeps: its rows, and that data set and model are still the same."""
+    from zorro.cli import subject
+    from zorro.errors import RunError
+    from zorro.report import refuse_other_data, refuse_other_model
+    from zorro.runs import open_run
+
+    kept = open_run(run)
+    kept.counts()
+    count = sum(1 for _ in kept.rows())
+    if damaged := _say_what_is_damaged(kept):
+        raise RunError(f"{run}: {damaged} of {count} rows are damaged")
+    said = f"{count} of {kept.asked} rows"
+    named = subject.named_by(kept, model=model) if graph else None
+    if named is not None:
+        loaded = subject.load(**named)
+        refuse_other_data(kept, loaded.data.x, loaded.data.edge_index, {})
+        refuse_other_model(kept, loaded.model)
+        said += f", {loaded.description}"
+    terminal.results.print(f"verified  {run}: {said}", markup=False)
+
+
+def _say_what_is_damaged(run: Run) -> int:
+    """Name the first rows that are damaged; return how many there are."""
+    from zorro.runs.run import described
+
+    damaged = run.damaged()
+    for row in damaged[:_MOST_LISTED]:
+        terminal.messages.print(described(row), markup=False)
+    if len(damaged) > _MOST_LISTED:
+        terminal.messages.print(f"and {len(damaged) - _MOST_LISTED} more", markup=False)
+    return len(damaged)
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else "–"
 
 
 def _subject(run: Run) -> str:

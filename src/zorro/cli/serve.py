@@ -42,6 +42,15 @@ def serve(
             "rights; other machines are never served without it.",
         ),
     ] = True,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="A class of your own that runs were made with. It is imported, from the current "
+            "folder too; what only a run's files name is not. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     threads: options.Threads = 1,
 ) -> None:
     """Show runs in a browser: explain more nodes, change explanations, measure their fidelity.
@@ -66,7 +75,10 @@ def serve(
     with server.listen(host, port) as listening:
         access = access_to(host, listening.getsockname()[1], token=token)
         server.serve(
-            [run if isinstance(run, Broken) else _served(run, loaded) for run in kept],
+            [
+                run if isinstance(run, Broken) else _served(run, loaded, trusted=model or [])
+                for run in kept
+            ],
             listening,
             access=access,
             threads=threads,
@@ -102,12 +114,13 @@ def _opened(paths: list[Path]) -> list[Run | Broken]:
     return found
 
 
-def _served(run: Run, loaded: dict[str, Subject]) -> Served:
+def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Served:
     """Return a run with what it was made with, or alone and with a note why.
 
     Args:
         run: to serve.
         loaded: what other runs were made with, by their options.
+        trusted: classes that may be imported.
     """
     from zorro.cli import subject
     from zorro.data.names import names_of
@@ -116,13 +129,13 @@ def _served(run: Run, loaded: dict[str, Subject]) -> Served:
     from zorro.web.served import Served
 
     try:
-        named: dict[str, Any] | None = subject.named_by(run)
+        named: dict[str, Any] | None = subject.named_by(run, trusted=trusted)
         if named is None:
             _note(f"{run.path} does not name its data set: it is shown without its graph")
             return Served(run)
         key = repr(sorted(named.items(), key=lambda item: item[0]))
         if key not in loaded:
-            loaded[key] = subject.load(**named)
+            loaded[key] = subject.load(**named, trusted=trusted)
         found = loaded[key]
         return Served(
             run,

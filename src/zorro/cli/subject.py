@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,16 @@ from zorro import data as datasets
 from zorro import models
 from zorro.cli import terminal
 from zorro.data import StoredGraph
-from zorro.errors import CheckpointError, InputError
+from zorro.errors import CheckpointError, InputError, RunError
 from zorro.models import EdgeInputs
 from zorro.models import checkpoint as checkpoints
 from zorro.runs import Run
+from zorro.runs.folder import MANIFEST
+from zorro.runs.manifest import data_digest, model_digest
 from zorro.runs.task import Answer, GivenTask
 
 PAPER = "paper"
+_MOST_SHOWN = 100  # characters of a name that a file holds
 
 
 @dataclass(frozen=True)
@@ -69,16 +74,37 @@ class NamedTask:
         named: options of `load`.
         options: further options of `Zorro`.
         question: further options of `Zorro.explain`.
+        digests: of the graph and the model that the names must lead to.
     """
 
     named: Mapping[str, Any]
     options: Mapping[str, Any]
     question: Mapping[str, Any]
+    digests: tuple[str, str]
 
     def open(self, *, workers: int = 1) -> Answer:
         """Return what explains a node."""
         subject = load(**self.named, announced=False)
+        for what, here, there in zip(
+            ("data set", "model"), digests_of(subject), self.digests, strict=True
+        ):
+            if here != there:
+                raise InputError(
+                    f"{subject.description}: the {what} on {platform.node()} is another (digest "
+                    f"{here[:12]}) than where the run was started ({there[:12]}): copy it there"
+                )
         return subject.task(self.options, self.question).open(workers=workers)
+
+
+def digests_of(subject: Subject) -> tuple[str, str]:
+    """Return digests of a graph and a model; of a stored graph the recorded one."""
+    data = subject.data
+    graph = (
+        data.digest
+        if isinstance(data, StoredGraph)
+        else data_digest(data.x, data.edge_index, subject.model_kwargs)
+    )
+    return graph, model_digest(subject.model)
 
 
 def load(
@@ -89,6 +115,7 @@ def load(
     data_seed: int | None,
     device: str = "cpu",
     announced: bool = True,
+    trusted: Collection[str] = (),
 ) -> Subject:
     """Return what the options name; a checkpoint's record fills in those that are None.
 
@@ -101,10 +128,14 @@ def load(
         data_seed: of what is random about the data set.
         device: of graph and model.
         announced: say on stderr what the model gets besides features and edges.
+        trusted: classes that are imported even if only a file names them.
     """
     check_device(device)
     record = _record(checkpoint)
     dataset = _given(dataset, "--dataset", record.get("dataset"), checkpoint)
+    if model is None and record.get("architecture") is not None:
+        beside = Path(str(checkpoint)).with_suffix(".json")
+        _refuse_code(record["architecture"], beside, trusted)
     model = _given(model, "--model", record.get("architecture"), checkpoint)
     seed = record.get("data_seed", 0) if data_seed is None else data_seed
     data = datasets.load(dataset, seed=seed)
@@ -167,20 +198,47 @@ def named_by(
     model: str | None = None,
     checkpoint: str | None = None,
     data_seed: int | None = None,
+    trusted: Collection[str] = (),
 ) -> dict[str, Any] | None:
     """Return the options of `load` that a run names, those given instead; None if it names none.
 
     Args:
         run: that was made with them.
-        dataset: and the others: what to take instead.
-        model: see `load`.
-        checkpoint: see `load`.
-        data_seed: see `load`.
+        dataset: to take instead of the run's.
+        model: to take instead of the run's.
+        checkpoint: to take instead of the run's.
+        data_seed: to take instead of the run's.
+        trusted: classes that a run may name, see `load`.
     """
+    path = run.path / MANIFEST
     given = {"dataset": dataset, "model": model, "checkpoint": checkpoint, "data_seed": data_seed}
-    named = {**dict.fromkeys(given), **run.manifest["asked"].get("named", {})}
-    named |= {name: value for name, value in given.items() if value is not None}
+    kept = run.manifest["asked"].get("named") or {}
+    if not isinstance(kept, dict):
+        raise RunError(f"{path}: asked.named: expected an object, got {type(kept).__name__}")
+    named: dict[str, Any] = {}
+    for name, value in given.items():
+        named[name] = kept.get(name) if value is None else value
+        kind = int if name == "data_seed" else str
+        if not isinstance(named[name], kind | None):
+            raise RunError(
+                f"{path}: asked.named.{name}: expected {kind.__name__}, got "
+                f"{type(named[name]).__name__}"
+            )
+    if model is None and named["model"] is not None:
+        _refuse_code(named["model"], path, trusted)
     return None if named["dataset"] is None and named["checkpoint"] is None else named
+
+
+def _refuse_code(model: object, file: Path, trusted: Collection[str]) -> None:
+    """Raise `InputError` if a file names a model that would have to be imported, hence run."""
+    name = str(model)
+    if name.lower() not in models.MODELS and name not in trusted:
+        shown = name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}…"
+        raise InputError(
+            f"--model: {file} names {shown!r}, which is none of {', '.join(models.MODELS)}, and "
+            f"code is not imported because a file says so: add --model {shlex.quote(shown)} if "
+            "you trust it"
+        )
 
 
 def check_device(device: str) -> None:
@@ -206,7 +264,7 @@ def _record(checkpoint: str | None) -> dict[str, Any]:
         return {}
     if not Path(checkpoint).is_file():
         raise CheckpointError(f"--checkpoint: there is no file {checkpoint}: check the path")
-    if not Path(checkpoint).with_suffix(".json").exists():
+    if not Path(checkpoint).with_suffix(".json").is_file():
         return {}
     return checkpoints.read_record(checkpoint)
 
@@ -223,7 +281,10 @@ def _given(value: str | None, option: str, recorded: Any, checkpoint: str | None
 
 def _classes(data: Data | StoredGraph, record: dict[str, Any]) -> int:
     if "out_channels" in record:
-        return int(record["out_channels"])
+        classes = record["out_channels"]
+        if not isinstance(classes, int):
+            raise CheckpointError(f"out_channels: expected an int in the record, got {classes!r}")
+        return classes
     if data.y is None:
         raise InputError(
             "--dataset: without labels y the number of classes is unknown: add y, or use a "

@@ -3,7 +3,7 @@
 from zorro.data import ba_community
 from zorro.data.catalogue import DATASETS, is_name, load
 from zorro.data.nodes import paper_nodes, parse_nodes
-from zorro.data.stored import StoredGraph, open_stored, store
+from zorro.data.stored import StoredGraph, open_stored, store, verify_stored
 from zorro.data.validation import check_graph
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "paper_nodes",
     "parse_nodes",
     "store",
+    "verify_stored",
 ]

@@ -1,9 +1,7 @@
-"""Where downloaded data sets lie, and a place to write beside those that may only be read."""
+"""Where the downloaded files of data sets lie."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
 from pathlib import Path
 
@@ -12,42 +10,21 @@ from zorro.errors import DatasetError
 VARIABLE = "ZORRO_DATA"
 
 
-def dataset_root(folder: str) -> Path:
-    """Return a root that PyG can read data set `folder` from and write into.
+def raw_folder(folder: str) -> Path:
+    """Return where the files of data set `folder` lie, or are to be downloaded to.
 
-    That is the folder in ZORRO_DATA, or else in the user's cache. PyG writes `processed` beside
-    `raw`: if ZORRO_DATA must not be written to, the root is a folder of the cache in which
-    `<folder>/raw` is a link to the real one.
+    That is `<folder>/raw` in ZORRO_DATA, or else in the user's cache. Nothing else is read or
+    written: what PyG keeps in `processed` are pickles, which can run code when they are read.
     """
     given = os.environ.get(VARIABLE)
-    if not given:
-        return _cache() / "data"
-    root = Path(given).absolute()
-    if _writable(root / folder):
-        return root
+    root = Path(given).absolute() if given else _cache() / "data"
     raw = root / folder / "raw"
-    if not raw.is_dir():
+    if given and not raw.is_dir() and not _writable(raw):
         raise DatasetError(
             f"{VARIABLE} is {given}, which has no {folder}/raw and may not be written to: "
             f"put the data set there, or unset {VARIABLE} to download it to the user's cache"
         )
-    return _linked_root(root, folder, raw)
-
-
-def _linked_root(root: Path, folder: str, raw: Path) -> Path:
-    digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
-    linked = _cache() / f"linked-{digest}"
-    link = linked / folder / "raw"
-    try:
-        link.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            link.symlink_to(raw, target_is_directory=True)
-    except OSError as error:
-        raise DatasetError(
-            f"{root} may only be read, and {linked} could not be made to write beside it "
-            f"({error}): set XDG_CACHE_HOME to a folder that can be written to"
-        ) from error
-    return linked
+    return raw
 
 
 def _writable(path: Path) -> bool:

@@ -158,12 +158,12 @@ def _record(jobs: Sequence[Job], settings: Settings, part: Part) -> None:
             stack.enter_context(folders.locked(path))
             folders.prepare(path, _manifest(job, settings))
             stores.append(stack.enter_context(Store(path / folders.OUTCOMES, write=True)))
-            ended = set(stores[-1].ended(failed_too=False))
+            ended = set(stores[-1].ended(failed_too=False))  # positions and nodes
             asked = set(part.of(job))
             missing += [
                 (at, place, node)
                 for at, node in enumerate(job.nodes)
-                if at not in ended and node in asked
+                if (at, node) not in ended and node in asked
             ]
         missing.sort()
         task = JobsTask(

@@ -23,12 +23,13 @@ from zorro.data.paper import paper_file
 from zorro.errors import CheckpointError, DatasetError, InputError
 from zorro.models.edge_inputs import edge_inputs
 from zorro.models.evaluation import accuracy
-from zorro.models.registry import build
 from zorro.models.training import TrainingSettings
+from zorro.plain_json import parse
 from zorro.version import __version__
 from zorro.whole_file import whole_file
 
 SUFFIX = ".safetensors"
+_PICKLES = (b"PK\x03\x04", b"\x80")  # how what torch.save writes begins, today's and older
 
 
 def describe(
@@ -81,9 +82,12 @@ def save(path: str | Path, model: nn.Module, record: Mapping[str, Any]) -> None:
 def load(model: nn.Module, path: str | Path) -> None:
     """Fill `model` with the weights in `path`, or raise `CheckpointError` and leave it as it is."""
     path = Path(path)
+    content = _bytes(path)
     try:
-        weights = safetensors.torch.load(_bytes(path))
+        weights = safetensors.torch.load(content)
     except safetensors.SafetensorError as error:
+        if content.startswith(_PICKLES):
+            raise CheckpointError(_how_to_convert(path)) from None
         raise CheckpointError(f"{path} is not a readable safetensors file ({error})") from error
     _check_fit(model.state_dict(), weights, path)
     model.load_state_dict(weights)
@@ -93,7 +97,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     """Return how the model in `path` was made, as `save` wrote it."""
     beside = Path(path).with_suffix(".json")
     try:
-        record = json.loads(_bytes(beside))
+        record = parse(_bytes(beside))
     except ValueError as error:
         raise CheckpointError(f"{beside} is not readable JSON ({error})") from error
     if not isinstance(record, dict):
@@ -101,17 +105,6 @@ def read_record(path: str | Path) -> dict[str, Any]:
     if record.get("weights_sha256") != _digest(_bytes(Path(path))):
         raise CheckpointError(f"{beside} describes other weights than those in {path}: train again")
     return record
-
-
-def restore(path: str | Path) -> nn.Module:
-    """Return the model that `save` wrote to `path`, built as its record says, in eval mode."""
-    record = read_record(path)
-    try:
-        model = build(record["architecture"], record["in_channels"], record["out_channels"])
-    except KeyError as error:
-        raise CheckpointError(f"the record of {path} has no {error}") from error
-    load(model, path)
-    return model.eval()
 
 
 def paper_checkpoint(dataset: str, model: str, *, epoch: int | None = None) -> Path:
@@ -136,12 +129,39 @@ def _check_fit(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], path: 
         for name, tensor in wanted.items()
         if name in found and found[name].shape != tensor.shape
     ]
+    problems += [
+        f"has {name} as {found[name].dtype}, whose values the model's {tensor.dtype} cannot hold"
+        for name, tensor in wanted.items()
+        if name in found and not _can_hold(tensor.dtype, found[name])
+    ]
     if problems:
         others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise CheckpointError(
             f"{path} does not fit the model: it {problems[0]}{others}: "
             f"build the architecture, features and classes it was trained with"
         )
+
+
+def _can_hold(dtype: torch.dtype, found: Tensor) -> bool:
+    """Whether values of another type become ones of `dtype` of the same kind, none rounded."""
+    if found.dtype == dtype:
+        return True
+    kinds = [(d.is_floating_point, d.is_complex, d == torch.bool) for d in (dtype, found.dtype)]
+    if kinds[0] != kinds[1]:
+        return False
+    again = found.to(dtype).to(found.dtype)
+    return bool(((again == found) | ((again != again) & (found != found))).all())  # NaN is itself
+
+
+def _how_to_convert(path: Path) -> str:
+    return (
+        f"{path}: expected a safetensors file, got a pickle, which can run code when it is read. "
+        "If it holds a state dict, convert it in Python:\n"
+        # With semicolons they are valid too where an error is put on one line.
+        "    import safetensors.torch, torch;\n"
+        f"    weights = torch.load({str(path)!r}, weights_only=True);\n"
+        f"    safetensors.torch.save_file(weights, {str(path.with_suffix(SUFFIX))!r})"
+    )
 
 
 def _bytes(path: Path) -> bytes:

@@ -64,16 +64,14 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "medianNodes": _median(len(e.nodes) for e in explanations),
         "medianFeatures": _median(len(e.features) for e in explanations),
         "right": _right(explanations, surroundings),
-        "tau": parameters["tau"],
-        "delta": parameters.get("delta"),
-        "search": parameters["search"],
-        "noise": parameters["noise"],
-        "seed": parameters["seed"],
-        "samples": parameters["samples"],
+        **{
+            name: parameters.get(name)
+            for name in ("tau", "delta", "search", "noise", "seed", "samples")
+        },
         "freshSamples": samples,
         "whyNot": parameters.get("why_not"),
         "contrast": parameters.get("contrast"),
-        "data": {name: manifest["data"][name] for name in ("nodes", "features", "edges")},
+        "data": {name: manifest["data"].get(name) for name in ("nodes", "features", "edges")},
         "model": manifest["model"]["class"],
         "versions": manifest["versions"],
         "made": manifest["made"]["at"],
@@ -107,8 +105,7 @@ def failures(held: Contents) -> list[Plain]:
 def unreadable(held: Contents) -> list[Plain]:
     """Return the rows that cannot be read, and why."""
     return [
-        {"position": one.position, "node": one.node, "reason": one.reason}
-        for one in held.unreadable
+        {"position": one.position, "node": one.node, "reason": one.reason} for one in held.damaged
     ]
 
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from zorro.runs.engines import ENGINES, Engine, EngineName
-from zorro.runs.run import Failure, Run, explain_many, open_run
+from zorro.runs.listing import BrokenRun, ListedRun, find_runs
+from zorro.runs.run import Failure, Row, Run, explain_many, open_run
+from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome, Query, Task
 
 __all__ = [
     "ENGINES",
+    "BrokenRun",
+    "DamagedRow",
     "Engine",
     "EngineName",
     "Failure",
+    "ListedRun",
     "Outcome",
     "Query",
+    "Row",
     "Run",
     "Task",
     "explain_many",
+    "find_runs",
     "open_run",
 ]

@@ -53,7 +53,7 @@ def to_csv(run: Run, path: str | Path) -> int:
         text = _Encoded(file)
         writer = csv.DictWriter(text, list(COLUMNS), lineterminator="\n")
         writer.writeheader()
-        for row in flat_rows(run.outcomes()):
+        for row in flat_rows(run.stored_rows()):
             writer.writerow(
                 {
                     name: json.dumps(value) if isinstance(value, list) else value
@@ -69,13 +69,13 @@ def to_csv(run: Run, path: str | Path) -> int:
 def to_jsonl(run: Run, path: str | Path) -> int:
     """Write each explanation whole, as `Explanation.from_json` reads it; return how many.
 
-    What could not be explained is left out.
+    What could not be explained, or is damaged, is left out.
     """
 
     def write(file: IO[bytes]) -> int:
         count = 0
-        for outcome in run.outcomes(failed=False):
-            file.write(f"{outcome.explanation}\n".encode())
+        for explanation in run.explanations():
+            file.write(f"{explanation.to_json()}\n".encode())
             count += 1
         return count
 
@@ -100,7 +100,7 @@ class _Encoded:
 
 
 def _batches(run: Run) -> Iterator[list[dict[str, Any]]]:
-    rows = flat_rows(run.outcomes())
+    rows = flat_rows(run.stored_rows())
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         yield some
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from zorro.explanation import Explanation
+from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome
 
 # The columns, and what they hold.
@@ -47,10 +48,22 @@ COLUMNS: dict[str, str] = {
 TIMINGS = ("seconds",)  # all else is the same whoever computes it
 
 
-def flat_rows(outcomes: Iterable[Outcome]) -> Iterator[dict[str, Any]]:
-    """Yield a row per outcome; what a failed one does not have is None."""
-    for outcome in outcomes:
-        row = dict.fromkeys(COLUMNS)
+DAMAGED = "damaged"  # the status of a row that cannot be read
+
+
+def flat_rows(rows: Iterable[tuple[Outcome | None, object]]) -> Iterator[dict[str, Any]]:
+    """Yield a flat row for each of `Run.stored_rows`; what a failed one does not have is None."""
+    for outcome, meant in rows:
+        row: dict[str, Any] = dict.fromkeys(COLUMNS)
+        if outcome is None:
+            assert isinstance(meant, DamagedRow)
+            yield row | {
+                "node": meant.node,
+                "status": DAMAGED,
+                "certified": False,
+                "error": meant.reason,
+            }
+            continue
         row |= {
             "node": outcome.query.node,
             "status": outcome.status,
@@ -58,8 +71,8 @@ def flat_rows(outcomes: Iterable[Outcome]) -> Iterator[dict[str, Any]]:
             "error": outcome.error,
             "seconds": outcome.seconds,
         }
-        if outcome.explanation is not None:
-            row |= _flat(Explanation.from_json(outcome.explanation))
+        if isinstance(meant, Explanation):
+            row |= _flat(meant)
         yield row
 
 

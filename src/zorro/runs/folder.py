@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from zorro.errors import RunError
-from zorro.runs.manifest import FORMAT, Manifest, refuse_other
+from zorro.plain_json import parse
+from zorro.runs.manifest import FORMAT, Manifest, checked, refuse_other
 from zorro.whole_file import whole_file
 
 try:
@@ -19,6 +20,7 @@ except ImportError:  # not on Windows, where nothing keeps two drivers apart
 MANIFEST = "manifest.json"
 OUTCOMES = "outcomes.sqlite"
 _LOCK = "lock"
+_MOST_BYTES = 1 << 26  # of a manifest; it holds no results
 
 
 def is_run(folder: Path) -> bool:
@@ -34,18 +36,18 @@ def read_manifest(folder: Path) -> Manifest:
     if not path.is_file():
         raise RunError(f"{folder} is not a run: it has no {MANIFEST}")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(manifest, dict) or not isinstance(manifest["queries"]["count"], int):
-            raise ValueError("it is not what a run writes")
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
+        manifest = parse(path.read_bytes())
+        if isinstance(manifest, dict) and manifest.get("format", FORMAT) != FORMAT:
+            raise RunError(
+                f"{path} has format {str(manifest['format'])[:40]}, and this version reads {FORMAT}"
+            )
+        return checked(manifest)
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except ValueError as error:
         raise RunError(f"{path} is damaged ({error}): restore it, or use another folder") from error
-    if manifest.get("format") != FORMAT:
-        raise RunError(
-            f"{path} has format {manifest.get('format')!r}, and this version reads {FORMAT}"
-        )
-    return manifest
 
 
 def prepare(folder: Path, manifest: Manifest) -> None:

@@ -15,6 +15,8 @@ import torch
 import torch_geometric
 from torch import Tensor, nn
 
+from zorro.data.stored import StoredEdges, StoredFeatures, StoredGraph
+from zorro.data.stored.verification import OnProgress
 from zorro.edge_index import Edges, edges_of
 from zorro.errors import RunError
 from zorro.features import Features, size_of
@@ -25,14 +27,37 @@ from zorro.version import __version__
 FORMAT = 1
 # What must be the same for a run to be resumed. Who made it, when and where may differ.
 _COMPARED = ("format", "data", "model", "parameters", "queries", "versions")
+# What every manifest has, parents before what they hold.
+_PARTS: dict[str, type] = {
+    "format": int,
+    "asked": dict,
+    "data": dict,
+    "data.sha256": str,
+    "model": dict,
+    "model.class": str,
+    "model.sha256": str,
+    "parameters": dict,
+    "queries": dict,
+    "queries.count": int,
+    "queries.sha256": str,
+    "versions": dict,
+    "made": dict,
+    "made.at": str,
+}
 _OPTIONS = ("hops", "halo", "check", "evaluator", "threshold")
 _MOST_SHOWN = 60  # characters of a value
+
+_STORED = (StoredEdges, StoredFeatures, StoredGraph)
 
 Manifest = dict[str, Any]
 
 
 def describe(
-    task: GivenTask, nodes: Sequence[int], *, asked: Mapping[str, Any] | None = None
+    task: GivenTask,
+    nodes: Sequence[int],
+    *,
+    asked: Mapping[str, Any] | None = None,
+    on_progress: OnProgress = lambda done, total: None,
 ) -> Manifest:
     """Return what a run is asked, with digests of data and model.
 
@@ -40,6 +65,7 @@ def describe(
         task: what is asked of every node.
         nodes: which, in order.
         asked: how the user put it, for people to read.
+        on_progress: told how many bytes of a stored graph are verified, and of how many.
     """
     zorro = task.zorro()
     nodes_there, features = size_of(task.x)
@@ -52,7 +78,7 @@ def describe(
             "nodes": nodes_there,
             "features": features,
             "edges": edges_of(task.edge_index, nodes_there).num_edges,
-            "sha256": data_digest(task.x, task.edge_index, kwargs),
+            "sha256": data_digest(task.x, task.edge_index, kwargs, on_progress=on_progress),
         },
         model={
             "class": f"{type(task.model).__module__}.{type(task.model).__qualname__}",
@@ -100,6 +126,27 @@ def assembled(
     }
 
 
+def checked(values: object) -> Manifest:
+    """Return what a file holds if it is a manifest: its parts, and what is read of any run.
+
+    Raises `ValueError` that names the first part that is missing or of another type.
+    """
+    if not isinstance(values, dict):
+        raise ValueError(f"expected an object, got {type(values).__name__}")
+    for name, kind in _PARTS.items():
+        *parents, last = name.split(".")
+        place = values
+        for parent in parents:
+            place = place[parent]
+        if last not in place:
+            raise ValueError(f"{name} is missing")
+        if not isinstance(place[last], kind) or isinstance(place[last], bool):
+            raise ValueError(f"{name}: expected {kind.__name__}, got {type(place[last]).__name__}")
+    if values["queries"]["count"] < 0:
+        raise ValueError(f"queries.count: expected at least 0, got {values['queries']['count']}")
+    return values
+
+
 def refuse_other(kept: Manifest, wanted: Manifest, folder: object) -> None:
     """Raise `RunError` unless a run that is kept was asked what is wanted now."""
     lines = list(_differences(kept, wanted))
@@ -111,8 +158,14 @@ def refuse_other(kept: Manifest, wanted: Manifest, folder: object) -> None:
         )
 
 
-def digest(*values: object) -> str:
-    """Return a SHA-256 of tensors and plain values: of their types, shapes and contents."""
+def digest(*values: object, on_progress: OnProgress = lambda done, total: None) -> str:
+    """Return a SHA-256 of tensors and plain values: of their types, shapes and contents.
+
+    A graph on the disk has had its digest taken when it was stored; that it is still the same
+    graph is verified, or `DatasetError` raised.
+    """
+    for source in {value.source for value in values if isinstance(value, _STORED)}:
+        source.verify(on_progress)
     total = hashlib.sha256()
     for value in values:
         _add(total, value)
@@ -120,9 +173,8 @@ def digest(*values: object) -> str:
 
 
 def _add(total: hashlib._Hash, value: object) -> None:
-    stored = getattr(value, "digest", None)
-    if isinstance(stored, str):  # a graph on the disk has had its digest taken
-        total.update(stored.encode())
+    if isinstance(value, _STORED):
+        total.update(value.digest.encode())
     elif isinstance(value, Tensor) and value.layout == torch.sparse_csr:
         for part in (value.crow_indices(), value.col_indices(), value.values()):
             _add(total, part)
@@ -139,11 +191,15 @@ def _add(total: hashlib._Hash, value: object) -> None:
 
 
 def data_digest(
-    x: Tensor | Features, edge_index: Tensor | Edges, model_kwargs: Mapping[str, Any]
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
+    model_kwargs: Mapping[str, Any],
+    *,
+    on_progress: OnProgress = lambda done, total: None,
 ) -> str:
     """Return a digest of a graph and of the model's further arguments, with their names."""
     further = (part for name in sorted(model_kwargs) for part in (name, model_kwargs[name]))
-    return digest(x, edge_index, *further)
+    return digest(x, edge_index, *further, on_progress=on_progress)
 
 
 def model_digest(model: nn.Module) -> str:

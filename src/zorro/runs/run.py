@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zorro.arguments import whole_number, whole_numbers
 from zorro.edge_index import Edges
-from zorro.errors import InputError, MissingExtraError
+from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explanation import Explanation
 from zorro.features import Features, size_of
 from zorro.function_model import as_module
@@ -20,7 +20,7 @@ from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.flat import flat_rows
 from zorro.runs.manifest import Manifest, describe
-from zorro.runs.store import Counts, Store
+from zorro.runs.store import Counts, DamagedRow, Store
 from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
 
 if TYPE_CHECKING:
@@ -38,6 +38,16 @@ class Failure:
     trace: str | None
 
 
+Row = Explanation | Failure | DamagedRow
+
+
+def described(row: DamagedRow) -> str:
+    """Say which row is damaged, and why."""
+    where = "a row" if row.position is None else f"row {row.position}"
+    whose = "" if row.node is None else f" (node {row.node})"
+    return f"{where}{whose} is damaged: {row.reason}"
+
+
 class Run:
     """What is kept of a run, read while it goes on or after it.
 
@@ -51,10 +61,15 @@ class Run:
         self.manifest: Manifest = folders.read_manifest(self.path)
 
     def __iter__(self) -> Iterator[Explanation]:
-        """Yield the explanations, in the order in which nodes were asked for."""
-        for outcome in self.outcomes(failed=False):
-            assert outcome.explanation is not None
-            yield Explanation.from_json(outcome.explanation)
+        """Yield the explanations, in the order in which nodes were asked for.
+
+        A damaged row raises `RunError`; with `rows` the others can be read.
+        """
+        for row in self.rows(failed=False):
+            if isinstance(row, DamagedRow):
+                raise RunError(f"{self.path}: {described(row)}: the other rows can be read")
+            if isinstance(row, Explanation):
+                yield row
 
     def __len__(self) -> int:
         return self.counts().explained
@@ -86,18 +101,60 @@ class Run:
     def explanation(self, node: SupportsIndex) -> Explanation:
         """Return the explanation of a node."""
         node = whole_number("node", node)
-        for outcome in self.outcomes(node=node):
-            if outcome.explanation is None:
-                raise InputError(f"node: {node} could not be explained: {outcome.error}")
-            return Explanation.from_json(outcome.explanation)
+        for row in self.rows(node=node):
+            if isinstance(row, Failure):
+                raise InputError(f"node: {node} could not be explained: {row.error}")
+            if isinstance(row, DamagedRow):
+                raise RunError(f"{self.path}: {described(row)}")
+            return row
         raise InputError(f"node: {node} has not been explained in {self.path}")
+
+    def explanations(self) -> Iterator[Explanation]:
+        """Yield the explanations that can be read; of damaged rows only `rows` tells."""
+        for row in self.rows(failed=False):
+            if isinstance(row, Explanation):
+                yield row
 
     def failures(self) -> list[Failure]:
         """Return the nodes that could not be explained."""
-        return [
-            Failure(outcome.query.node, outcome.error or "", outcome.trace)
-            for outcome in self.outcomes(failed=True)
-        ]
+        return [row for row in self.rows(failed=True) if isinstance(row, Failure)]
+
+    def damaged(self) -> list[DamagedRow]:
+        """Return the rows that cannot be read."""
+        return [row for row in self.rows() if isinstance(row, DamagedRow)]
+
+    def rows(self, **which: Any) -> Iterator[Row]:
+        """Yield every row in the order in which nodes were asked for, whatever became of it.
+
+        An explanation, a failure, or a damaged row with the reason why it cannot be used: columns
+        of other types, a text that is no explanation, one of another node, or one that disagrees
+        with the row about what was shown. If the file itself ends in the middle, the last one is
+        damaged and says so.
+
+        Args:
+            which: see `Store.rows`.
+        """
+        for _, row in self.stored_rows(**which):
+            yield row
+
+    def stored_rows(self, **which: Any) -> Iterator[tuple[Outcome | None, Row]]:
+        """Yield every row as it is stored and as `rows` does; the former is None if it is damaged.
+
+        Args:
+            which: see `Store.rows`.
+        """
+        if not (self.path / folders.OUTCOMES).exists():
+            return
+        with self._store() as store:
+            try:
+                for stored in store.rows(**which):
+                    if isinstance(stored, DamagedRow):
+                        yield None, stored
+                        continue
+                    row = self._row(stored)
+                    yield None if isinstance(row, DamagedRow) else stored, row
+            except RunError as error:
+                yield None, DamagedRow(None, None, str(error))
 
     def outcomes(self, **which: Any) -> Iterator[Outcome]:
         """Yield what the store holds, see `Store.outcomes`."""
@@ -112,7 +169,31 @@ class Run:
             import pandas
         except ImportError:
             raise MissingExtraError("a data frame", "runs") from None
-        return pandas.DataFrame(list(flat_rows(self.outcomes())))
+        return pandas.DataFrame(list(flat_rows(self.stored_rows())))
+
+    def _row(self, outcome: Outcome) -> Row:
+        """Return what an outcome stands for, if it is consistent."""
+        query = outcome.query
+        if outcome.explanation is None:
+            return Failure(query.node, outcome.error or "", outcome.trace)
+        if not 0 <= query.position < self.asked:
+            return DamagedRow(
+                query.position, query.node, f"position: {self.asked} nodes were asked for"
+            )
+        try:
+            found = Explanation.from_json(outcome.explanation)
+        except InputError as error:
+            return DamagedRow(query.position, query.node, str(error))
+        told = (query.node, outcome.status, outcome.certified)
+        if found.status == "conditional":  # which earlier versions called something else
+            told = (query.node, "conditional", False)
+        if (found.node, found.status, found.certified) != told:
+            reason = "node, status or certified: not those of the explanation"
+            return DamagedRow(query.position, query.node, reason)
+        there = (self.manifest["data"]["nodes"], self.manifest["data"]["features"])
+        if (found.graph.num_nodes, found.graph.num_features) != there:
+            return DamagedRow(query.position, query.node, "graph: another size than the run's")
+        return found
 
     def _store(self) -> Store:
         return Store(self.path / folders.OUTCOMES)
@@ -206,8 +287,14 @@ def record(
         folders.prepare(path, manifest)
         with Store(path / folders.OUTCOMES, write=True) as store:
             ended = bytearray(len(nodes))  # small whatever the run's size
-            for position in store.ended(failed_too=not retry_failed):
-                ended[position] = 1
+            for position, node in store.ended(failed_too=not retry_failed):
+                # A row about another node than was asked for is replaced, one too many left alone.
+                if position in range(len(nodes)) and node == nodes[position]:
+                    ended[position] = 1
+            if retry_failed:
+                for row in open_run(path).damaged():
+                    if row.position is not None and 0 <= row.position < len(nodes):
+                        ended[row.position] = 0
             missing = (
                 Query(position, node) for position, node in enumerate(nodes) if not ended[position]
             )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from zorro.errors import RunError
 from zorro.runs.task import FAILED, Outcome, Query
@@ -26,6 +29,12 @@ CREATE TABLE outcomes (
     finished TEXT NOT NULL
 )
 """
+_COLUMNS = [
+    *("position", "node", "status", "certified", "explanation", "error", "trace", "seconds"),
+    "finished",
+]
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps next to its file
+_TRIES = 5  # to copy a store that is being written
 _PATIENCE = 10.0  # seconds for another reader or writer to finish
 
 
@@ -38,6 +47,15 @@ class Counts:
     certified: int
 
 
+@dataclass(frozen=True)
+class DamagedRow:
+    """A row of a run that cannot be used, and why; place and node are None if they are not told."""
+
+    position: int | None
+    node: int | None
+    reason: str
+
+
 class Store:
     """Outcomes, one committed row per query.
 
@@ -48,21 +66,19 @@ class Store:
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
         self._path = path
+        self._write = write
+        self._closing = ExitStack()
         if not write and not path.exists():
             raise RunError(f"{path} is missing: this run has not begun, or its folder is damaged")
+        _refuse_other_than_files(path)
         with self._explained():
             if write and not path.exists():
                 _make(path)
-            mode = "rw" if write else "ro"
-            self._connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE
-            )
+            self._connection = self._connected()
             if write:
                 # Readers go on reading; a commit is on the disk when it returns.
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
-            self._connection.execute("SELECT count(*) FROM outcomes WHERE position < 0")
-        self._write = write
 
     def __enter__(self) -> Store:
         return self
@@ -79,6 +95,32 @@ class Store:
             pass  # somebody is reading, or the disk is full: SQLite mends it on the next opening
         finally:
             self._connection.close()
+            self._closing.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        """Return a connection to the file, or to a copy where SQLite may not write beside it.
+
+        Whoever was killed may have left rows in a write-ahead log, which can only be read with
+        an index beside it. On a read-only disk that index cannot be made.
+        """
+        if self._write:
+            return _connection(self._path, "rw")
+        try:
+            return _connection(self._path, "ro")
+        except sqlite3.OperationalError as error:
+            name = getattr(error, "sqlite_errorname", "")
+            if not name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
+                raise
+        folder = Path(self._closing.enter_context(TemporaryDirectory(prefix="zorro-run-")))
+        try:
+            return _connection(_copied(self._path, folder), "rw")
+        except OSError as error:
+            self._closing.close()
+            reason = error.strerror or error
+            raise RunError(f"{self._path} cannot be copied to be read: {reason}") from error
+        except sqlite3.Error:
+            self._closing.close()
+            raise
 
     def add(self, outcome: Outcome) -> None:
         """Write an outcome; when this returns it is kept. A second one of a query replaces it."""
@@ -98,17 +140,23 @@ class Store:
                 "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row
             )
 
-    def ended(self, *, failed_too: bool = True) -> Iterator[int]:
-        """Yield the positions of queries that have ended."""
-        condition = "" if failed_too else f"WHERE status <> '{FAILED}'"
+    def ended(self, *, failed_too: bool = True) -> Iterator[tuple[int, int]]:
+        """Yield the positions and the nodes of queries that have ended."""
+        condition = "" if failed_too else f"WHERE status IS NOT '{FAILED}'"
         with self._explained():
-            for (position,) in self._connection.execute(
-                f"SELECT position FROM outcomes {condition}"
-            ):
-                yield position
+            yield from self._connection.execute(f"SELECT position, node FROM outcomes {condition}")
 
     def outcomes(self, *, node: int | None = None, failed: bool | None = None) -> Iterator[Outcome]:
-        """Yield outcomes in the order in which they were asked for.
+        """Yield outcomes as `rows` does, and raise `RunError` at a damaged one."""
+        for row in self.rows(node=node, failed=failed):
+            if isinstance(row, DamagedRow):
+                raise RunError(f"{self._path}: row {row.position} is damaged ({row.reason})")
+            yield row
+
+    def rows(
+        self, *, node: int | None = None, failed: bool | None = None
+    ) -> Iterator[Outcome | DamagedRow]:
+        """Yield outcomes in the order in which they were asked for, and what is none as that.
 
         Args:
             node: only this node's.
@@ -118,32 +166,36 @@ class Store:
         if node is not None:
             conditions.append(f"node = {int(node)}")
         if failed is not None:
-            conditions.append(f"status {'=' if failed else '<>'} '{FAILED}'")
+            # What is only half of either is among both.
+            kept = "" if failed else "NOT "
+            conditions.append(f"(status IS {kept}'{FAILED}' OR explanation IS {kept}NULL)")
         with self._explained():
             for row in self._connection.execute(
                 "SELECT position, node, status, certified, explanation, error, trace, seconds "
                 f"FROM outcomes WHERE {' AND '.join(conditions)} ORDER BY position"
             ):
-                position, at, status, certified, *others = row
-                yield Outcome(Query(position, at), status, bool(certified), *others)
+                yield _outcome(*row)
 
     def counts(self) -> Counts:
         """Count what there is."""
         with self._explained():
             total, failed, certified = self._connection.execute(
-                f"SELECT count(*), total(status = '{FAILED}'), total(certified) FROM outcomes"
+                f"SELECT count(*), total(status IS '{FAILED}'), "
+                f"total(certified IS 1 AND status IS NOT '{FAILED}') FROM outcomes"
             ).fetchone()
         return Counts(int(total - failed), int(failed), int(certified))
 
     def median_length(self, field: str) -> float:
         """Return the median length of a list that explanations hold; 0 if there are none."""
-        length = f"json_array_length(explanation, '$.{field}')"
+        # NULL where there is no such list, be it because the explanation is no JSON.
+        length = (
+            f"CASE WHEN json_valid(explanation) AND json_type(explanation, '$.{field}') = 'array' "
+            f"THEN json_array_length(explanation, '$.{field}') END"
+        )
         with self._explained():
-            (count,) = self._connection.execute(
-                "SELECT count(explanation) FROM outcomes"
-            ).fetchone()
+            (count,) = self._connection.execute(f"SELECT count({length}) FROM outcomes").fetchone()
             middle = self._connection.execute(
-                f"SELECT {length} AS length FROM outcomes WHERE explanation IS NOT NULL "
+                f"SELECT {length} AS length FROM outcomes WHERE length IS NOT NULL "
                 "ORDER BY length LIMIT ? OFFSET ?",
                 (2 - count % 2, max(0, (count - 1) // 2)),
             ).fetchall()
@@ -156,6 +208,97 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise RunError(f"{self._path}: {_advice(error)} ({error})") from error
+
+
+def _outcome(
+    position: Any,
+    node: Any,
+    status: Any,
+    certified: Any,
+    explanation: Any,
+    error: Any,
+    trace: Any,
+    seconds: Any,
+) -> Outcome | DamagedRow:
+    """Return a row as an outcome if each column holds what it should; SQLite takes anything."""
+    whole = {"position": position, "node": node, "certified": certified}
+    texts = {"explanation": explanation, "error": error, "trace": trace}
+    problems = [
+        *(name for name, value in whole.items() if not isinstance(value, int)),
+        *(name for name, value in texts.items() if not isinstance(value, str | None)),
+        *(() if isinstance(status, str) else ["status"]),
+        *(() if isinstance(seconds, int | float) else ["seconds"]),
+    ]
+    place, known = (value if isinstance(value, int) else None for value in (position, node))
+    if problems:
+        return DamagedRow(place, known, f"{problems[0]}: not of the type that it should be")
+    if (explanation is None) != (status == FAILED):
+        return DamagedRow(place, known, f"status: {status[:40]!r} does not fit what it holds")
+    return Outcome(
+        Query(position, node), status, bool(certified), explanation, error, trace, seconds
+    )
+
+
+def _connection(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a store, and make sure that it is one: another file's views could run for ever."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE
+    )
+    try:
+        connection.text_factory = _text
+        connection.execute("PRAGMA trusted_schema = OFF")
+        kinds = connection.execute(
+            "SELECT type, sql FROM sqlite_master WHERE name = 'outcomes' COLLATE NOCASE"
+        ).fetchall()
+        columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo('outcomes')")
+        if (
+            [kind for kind, _ in kinds] != ["table"]
+            or "VIRTUAL" in str(kinds[0][1]).upper().split()[:3]
+            or columns.fetchall() != [(name, 0) for name in _COLUMNS]
+        ):
+            raise sqlite3.DatabaseError("it has no table of outcomes")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """Copy a store with its write-ahead log, of one moment even if somebody writes elsewhere."""
+    log = path.with_name(f"{path.name}-wal")
+    for _ in range(_TRIES):
+        before = _start(log)
+        # The log last: what is moved out of it meanwhile is still in it, until it begins anew.
+        shutil.copyfile(path, folder / path.name)
+        if before is not None:
+            shutil.copyfile(log, folder / log.name)
+        if _start(log) == before:
+            return folder / path.name
+    raise RunError(f"{path} is being written: wait for that to finish")
+
+
+def _start(log: Path) -> bytes | None:
+    """Return the beginning of a log, which differs when it begins anew; None if there is none."""
+    try:
+        with log.open("rb") as file:
+            return file.read(32)
+    except FileNotFoundError:
+        return None
+
+
+def _text(value: bytes) -> str | bytes:
+    """Return a text, or its bytes where they are none, so that other rows can be read."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _refuse_other_than_files(path: Path) -> None:
+    """Raise `RunError` if something else has the name of a file: a pipe is waited for for ever."""
+    for file in (path, *(path.with_name(path.name + ending) for ending in _BESIDE)):
+        if file.exists() and not file.is_file():
+            raise RunError(f"{file}: expected a file, got something else: this is not a run's")
 
 
 def _make(path: Path) -> None:

@@ -17,7 +17,7 @@ from zorro.names import Labels, Names
 from zorro.page import contents, payload
 from zorro.page.surroundings import Surroundings, predicted_classes
 from zorro.report import refuse_other_data, refuse_other_model
-from zorro.runs import Run
+from zorro.runs import DamagedRow, Run
 from zorro.runs.store import Counts
 from zorro.web.desk import Desks, Ground
 
@@ -125,9 +125,11 @@ class Served:
     def kept(self, node: int) -> Explanation | None:
         """Return the explanation that the run holds of a node, None if it holds none that is."""
         with _damage_told(f"{self.run.path}, node {node}"):
-            contents.refuse_other_files(self.run)
-            for outcome in self.run.outcomes(node=node, failed=False):
-                return contents.explanation_in(outcome, self.run)
+            for row in self.run.rows(node=node, failed=False):
+                if isinstance(row, DamagedRow):
+                    raise RunError(row.reason)
+                if isinstance(row, Explanation):
+                    return row
         return None
 
     def kept_detail(self, node: int) -> payload.Plain | None:
@@ -151,7 +153,6 @@ class Served:
     def _current(self) -> _Read:
         """Return what the run holds, read again when it has grown."""
         with self._lock, _damage_told(str(self.run.path)):
-            contents.refuse_other_files(self.run)
             counts = self.run.counts()
             if self._read is None or self._read.counts != counts:
                 self._read = self._read_again(counts)

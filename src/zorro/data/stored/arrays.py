@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 import mmap
-import secrets
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -21,25 +21,81 @@ from torch import Tensor
 from zorro.data.stored.layout import ArrayRecord
 from zorro.errors import DatasetError, InputError
 
+try:
+    import fcntl
+except ImportError:  # not on Windows, where nothing keeps two writers apart
+    fcntl = None  # type: ignore[assignment]
+
 Array = NDArray[Any]
+_LOCK = "lock"
 
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Yield a folder beside `folder` that takes its name when all went well, or else is deleted."""
-    if folder.exists() or folder.is_symlink():
-        raise InputError(f"folder: expected a name that is free, got {folder}, which exists")
-    unfinished = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.unfinished")
+    """Yield a folder beside `folder` that takes its name when all went well, or else is deleted.
+
+    What a killed process has left is taken over: the folder is locked while it is written.
+    """
+    _refuse_taken(folder)
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.mkdir()
-        yield unfinished
-        unfinished.rename(folder)
+        with _held(unfinished):
+            try:
+                _refuse_taken(folder)
+                yield unfinished
+                unfinished.rename(folder)
+            except BaseException:
+                shutil.rmtree(unfinished, ignore_errors=True)
+                raise
+            (folder / _LOCK).unlink()
     except OSError as error:
         reason = error.strerror or str(error)
         raise DatasetError(f"{folder} could not be written: {reason}") from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _refuse_taken(folder: Path) -> None:
+    if folder.exists() or folder.is_symlink():
+        raise InputError(f"folder: expected a name that is free, got {folder}, which exists")
+
+
+@contextmanager
+def _held(unfinished: Path) -> Iterator[None]:
+    """Make a folder, or empty the one that was left, as the only process that writes to it."""
+    while True:
+        if unfinished.is_symlink():  # what it leads to is not ours to empty
+            raise DatasetError(f"{unfinished} is a link: remove it, which frees the name")
+        unfinished.mkdir(exist_ok=True)
+        try:
+            file = (unfinished / _LOCK).open("a")
+        except FileNotFoundError:
+            continue  # it has just been finished or deleted
+        with file:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise DatasetError(
+                        f"{unfinished} is being written by another process: wait for it to finish"
+                    ) from None
+            if not _is_at(file, unfinished / _LOCK):
+                continue
+            for entry in unfinished.iterdir():
+                if entry.name != _LOCK:
+                    shutil.rmtree(entry) if _is_folder(entry) else entry.unlink()
+            yield
+            return
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 class ArrayFolder:
@@ -102,6 +158,8 @@ def mapped(folder: Path, name: str, record: ArrayRecord, *, scattered: bool = Fa
         scattered: load no more than the entries that are read, not what lies around them too.
     """
     path = path_of(folder, name)
+    if path.exists() and not path.is_file():
+        raise DatasetError(f"{path} cannot be opened (not a file): store the graph again")
     try:
         array = npy.open_memmap(path, mode="c")  # which refuses pickles
         if scattered and isinstance(array.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
@@ -114,6 +172,11 @@ def mapped(folder: Path, name: str, record: ArrayRecord, *, scattered: bool = Fa
         raise DatasetError(
             f"{path} must hold {record.dtype} of shape {record.shape}, got {array.dtype.str} of "
             f"shape {array.shape}: store the graph again"
+        )
+    if (found := path.stat().st_size) != array.offset + array.nbytes:
+        raise DatasetError(
+            f"{path} must have {array.offset + array.nbytes:,} bytes, got {found:,}: store the "
+            "graph again"
         )
     if not array.flags.c_contiguous:
         raise DatasetError(f"{path} must hold values row after row: store the graph again")

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from zorro.column_values import ColumnValues
+from zorro.data.stored import verification
 from zorro.data.stored.arrays import mapped, path_of
 from zorro.data.stored.layout import EDGE_TENSORS, MASKS, Record
+from zorro.data.stored.verification import OnProgress
 from zorro.errors import DatasetError, InputError
 from zorro.features import DenseRows, Rows, SparseRows
 from zorro.grouping import Grouping
@@ -25,6 +27,11 @@ class Source:
     digest: str
     read_ahead: bool
 
+    def verify(self, on_progress: OnProgress = lambda done, total: None) -> None:
+        """Raise `DatasetError` unless the graph is still there, and all of it as recorded."""
+        if verify_stored(self.folder, on_progress=on_progress).digest != self.digest:
+            raise DatasetError(f"{self.folder} holds another graph now than when it was opened")
+
 
 class StoredEdges:
     """The edges of a stored graph, in the place of PyG's edge index.
@@ -35,7 +42,7 @@ class StoredEdges:
     in_memory: None = None
 
     def __init__(self, source: Source, senders: Tensor, into: Grouping, out_of: Grouping) -> None:
-        self._source = source
+        self.source = source
         self._senders = senders  # (E,)
         self._groupings = (out_of, into)
         self.num_nodes = into.start.numel() - 1
@@ -55,13 +62,13 @@ class StoredEdges:
     @property
     def digest(self) -> str:
         """One digest (SHA-256) of the graph's content."""
-        return self._source.digest
+        return self.source.digest
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _part, (self._source, "edge_index")
+        return _part, (self.source, "edge_index")
 
     def __repr__(self) -> str:
-        return f"StoredEdges({self.num_edges:,} of {self._source.folder})"
+        return f"StoredEdges({self.num_edges:,} of {self.source.folder})"
 
 
 class StoredFeatures:
@@ -73,7 +80,7 @@ class StoredFeatures:
     in_memory: None = None
 
     def __init__(self, source: Source, rows: Rows, columns: ColumnValues, means: Tensor) -> None:
-        self._source = source
+        self.source = source
         self._rows = rows
         self._columns = columns
         self._means = means  # (d,)
@@ -96,14 +103,14 @@ class StoredFeatures:
     @property
     def digest(self) -> str:
         """One digest (SHA-256) of the graph's content."""
-        return self._source.digest
+        return self.source.digest
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _part, (self._source, "x")
+        return _part, (self.source, "x")
 
     def __repr__(self) -> str:
         nodes, features = self.shape
-        return f"StoredFeatures({nodes:,} × {features:,} of {self._source.folder})"
+        return f"StoredFeatures({nodes:,} × {features:,} of {self.source.folder})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,6 +157,10 @@ class StoredGraph:
         """How many there are of each node."""
         return self.x.shape[1]
 
+    def verify(self, on_progress: OnProgress = lambda done, total: None) -> None:
+        """Read all of the graph, see `verify_stored`."""
+        self.source.verify(on_progress)
+
     def to(self, device: str | torch.device) -> StoredGraph:
         """Return the graph itself: it is read on the CPU, and nowhere else."""
         if torch.device(device).type != "cpu":
@@ -168,6 +179,7 @@ class StoredGraph:
         return f"StoredGraph({self.folder}: {counts} features)"
 
 
+_SMALL = 1 << 25  # bytes of a graph that is read and verified when it is opened
 _OPTIONAL = ("y", *MASKS, *EDGE_TENSORS)
 _SCATTERED = ("in_", "out_", "x", "edge_")  # of these a query reads a few bytes here and there
 
@@ -175,7 +187,9 @@ _SCATTERED = ("in_", "out_", "x", "edge_")  # of these a query reads a few bytes
 def open_stored(folder: str | Path, *, read_ahead: bool = False) -> StoredGraph:
     """Open the graph that `store` wrote into `folder`, without loading it.
 
-    That the files are there and of the right sizes is checked, their content is not read.
+    That the files are there and of the right sizes is checked. The content of a small graph
+    (32 MB) is verified too; of a larger one it is not read. `verify_stored` does it for any, and
+    so does a run before it keeps anything.
 
     Args:
         folder: of the graph.
@@ -183,7 +197,30 @@ def open_stored(folder: str | Path, *, read_ahead: bool = False) -> StoredGraph:
             first queries are faster, and after some of them all of the graph is in the page
             cache: for graphs that fit the memory that is free.
     """
-    folder = Path(folder).absolute()
+    graph, record = _opened(Path(folder).absolute(), read_ahead=read_ahead)
+    if sum(path_of(graph.folder, name).stat().st_size for name in record.arrays) <= _SMALL:
+        verification.verify(graph.folder, record)
+    return graph
+
+
+def verify_stored(
+    folder: str | Path, *, on_progress: OnProgress = lambda done, total: None
+) -> StoredGraph:
+    """Read all of a stored graph, and return it if it is what `store` wrote.
+
+    Raises `DatasetError` if a file was changed or damaged, or does not fit the others.
+
+    Args:
+        folder: of the graph.
+        on_progress: told how many bytes are done, and of how many.
+    """
+    graph, record = _opened(Path(folder).absolute(), read_ahead=False)
+    verification.verify(graph.folder, record, on_progress=on_progress)
+    return graph
+
+
+def _opened(folder: Path, *, read_ahead: bool) -> tuple[StoredGraph, Record]:
+    """Open a graph whose content is not read."""
     record = Record.read(folder)
     arrays = _arrays(folder, record, read_ahead=read_ahead)
     source = Source(folder, record.digest, read_ahead)
@@ -199,21 +236,28 @@ def open_stored(folder: str | Path, *, read_ahead: bool = False) -> StoredGraph:
     columns = ColumnValues(
         arrays["column_values"], arrays["column_counts"], record.nodes, record.one_value_each
     )
-    return StoredGraph(
+    graph = StoredGraph(
         x=StoredFeatures(source, rows, columns, arrays["column_means"]),
         edge_index=StoredEdges(source, arrays["in_senders"], into, out_of),
         source=source,
         **{name: arrays[name] for name in _OPTIONAL if name in arrays},
     )
+    return graph, record
 
 
 def _arrays(folder: Path, record: Record, *, read_ahead: bool) -> dict[str, Tensor]:
     """Map every array of a graph, once their sizes are known to fit together."""
     arrays = {}
-    for name, shape in record.shapes().items():
+    shapes, types = record.shapes(), record.types()
+    if min(record.nodes, record.features) < 1:
+        raise DatasetError(f"{folder} must have nodes and features: store the graph again")
+    for name, shape in shapes.items():
         if name not in record.arrays:
             raise DatasetError(f"{folder} lists no array {name}: store the graph again")
-        found = record.arrays[name].shape
+        found, dtype = record.arrays[name].shape, record.arrays[name].dtype
+        if dtype not in types.get(name, (dtype,)):
+            wanted_types = " or ".join(types[name])
+            raise _unfit(folder, name, f"must hold {wanted_types}, got {dtype}")
         if len(found) != len(shape) or any(
             wanted not in (None, size) for wanted, size in zip(shape, found, strict=True)
         ):
@@ -221,6 +265,10 @@ def _arrays(folder: Path, record: Record, *, read_ahead: bool) -> dict[str, Tens
             raise _unfit(folder, name, f"must have shape {wanted}, got {found}")
         scattered = not read_ahead and name.startswith(_SCATTERED)
         arrays[name] = mapped(folder, name, record.arrays[name], scattered=scattered)
+    for name in record.arrays.keys() - shapes.keys():
+        raise DatasetError(
+            f"{folder} lists an array {name!r} that does not belong to it: store it again"
+        )
     ends = {"in_indptr": record.edges, "out_indptr": record.edges}
     if record.sparse:
         ends["x_indptr"] = arrays["x_values"].numel()
@@ -240,7 +288,8 @@ def _unfit(folder: Path, name: str, expected: str) -> DatasetError:
 
 
 def _reopened(source: Source) -> StoredGraph:
-    graph = open_stored(source.folder, read_ahead=source.read_ahead)
+    # Verified, if that was asked for, by the process that sent it.
+    graph, _ = _opened(source.folder, read_ahead=source.read_ahead)
     if graph.digest != source.digest:
         raise DatasetError(f"{source.folder} holds another graph now than when it was opened")
     return graph

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from zorro.errors import DatasetError
+from zorro.plain_json import parse
 
 RECORD = "graph.json"
 MASKS = ("train_mask", "val_mask", "test_mask")
@@ -66,6 +67,19 @@ class Record:
         content = [[name, asdict(self.arrays[name])] for name in _CONTENT if name in self.arrays]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
+    def types(self) -> dict[str, tuple[str, ...]]:
+        """Return the types that arrays may have, as NumPy spells them; others may have any."""
+        x = self.arrays.get("x_values" if self.sparse else "x")
+        same = () if x is None else (x.dtype,)
+        ids = ("in_indptr", "in_senders", "out_indptr", "out_edges", "x_indptr", "x_columns")
+        return {
+            **dict.fromkeys(ids, ("<i4", "<i8")),
+            **dict.fromkeys(("x", "x_values"), ("<f2", "<f4", "<f8")),
+            **dict.fromkeys(("column_values", "column_means"), same),
+            **dict.fromkeys(("column_counts", "y"), ("<i8",)),
+            **dict.fromkeys(MASKS, ("|b1",)),
+        }
+
     def shapes(self) -> dict[str, tuple[int | None, ...]]:
         """Return the shapes of the arrays that there must be, None for any size."""
         n, e, d = self.nodes, self.edges, self.features
@@ -106,7 +120,7 @@ class Record:
                 f"zorro.data.store or `zorro convert`"
             )
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            told = parse(path.read_bytes())
             if not isinstance(told, dict) or told.get("format") != _FORMAT:
                 raise ValueError(f'it does not say "format": "{_FORMAT}"')
             if told.get("version") != _VERSION:
@@ -114,7 +128,7 @@ class Record:
             record = cls._of(told)
             if told["digest"] != record.digest:
                 raise ValueError("its digest is not that of the arrays it lists")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else error
             raise DatasetError(f"{path} is not the record of a stored graph ({what})") from error
         return record
