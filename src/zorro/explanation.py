@@ -356,6 +356,8 @@ def _check_sound(explanation: Explanation) -> None:
     for name, part in (("fidelity", e.fidelity), ("search_fidelity", e.search_fidelity)):
         if not 0 <= part.hits <= part.samples or part.samples < 1:
             raise ValueError(f"{name}: expected hits of samples, got {part.hits} of {part.samples}")
+        if not 0 < part.confidence < 1:
+            raise ValueError(f"{name}: expected a confidence below 1, got {part.confidence}")
     numbers = [*e.probabilities, e.seconds, e.parameters.tau, *(s.fidelity for s in e.steps)]
     if e.certificate is not None:
         numbers += [e.certificate.bound, e.certificate.delta]

@@ -187,7 +187,8 @@ def test_a_damaged_row_is_told_and_the_others_are_read(run, tmp_path, columns, r
     page = payload.of_run(run, Surroundings())
     assert [shown["node"] for shown in page["rows"]] == [7, 9]
     assert (page["summary"]["explained"], page["summary"]["certified"]) == (2, 2)
-    assert any(reason in failure["error"] for failure in page["failures"])
+    assert [row["position"] for row in page["unreadable"]] == [1]
+    assert reason in page["unreadable"][0]["reason"]
 
 
 def test_a_text_that_is_no_unicode_damages_its_row_alone(run):

@@ -64,10 +64,12 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "medianNodes": _median(len(e.nodes) for e in explanations),
         "medianFeatures": _median(len(e.features) for e in explanations),
         "right": _right(explanations, surroundings),
-        **{
-            name: parameters.get(name)
-            for name in ("tau", "delta", "search", "noise", "seed", "samples")
-        },
+        "tau": parameters["tau"],
+        "delta": parameters.get("delta"),
+        "search": parameters["search"],
+        "noise": parameters["noise"],
+        "seed": parameters["seed"],
+        "samples": parameters["samples"],
         "freshSamples": samples,
         "whyNot": parameters.get("why_not"),
         "contrast": parameters.get("contrast"),

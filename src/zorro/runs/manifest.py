@@ -142,6 +142,9 @@ def checked(values: object) -> Manifest:
             raise ValueError(f"{name} is missing")
         if not isinstance(place[last], kind) or isinstance(place[last], bool):
             raise ValueError(f"{name}: expected {kind.__name__}, got {type(place[last]).__name__}")
+    for name in ("nodes", "features"):
+        if type(values["data"].get(name, 0)) is not int:
+            raise ValueError(f"data.{name}: expected int, got {values['data'][name]!r:.40}")
     if values["queries"]["count"] < 0:
         raise ValueError(f"queries.count: expected at least 0, got {values['queries']['count']}")
     return values
