@@ -93,13 +93,14 @@ class ByNumber(nn.Module):
         return self.layer(x, edge_index) + self.own(torch.arange(x.size(0)))
 
 
-def test_a_model_that_counts_nodes_is_run_as_its_owner_runs_it():
+def test_a_model_that_counts_nodes_is_run_as_its_owner_runs_it(caplog):
     x, edge_index = a_ring()
     torch.manual_seed(2)
     model = ByNumber().eval()
     with torch.no_grad():
         model.layer.lin.weight *= 4
     explanation = Zorro(model, x, edge_index, fresh_samples=100).explain(60)
+    assert "the model holds own.weight with one row per node" in caplog.text
     assert explanation.graph.whole
     assert explanation.graph.candidates == NODES
     assert explanation.predicted_class == int(model(x, edge_index)[60].argmax())

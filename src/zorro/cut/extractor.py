@@ -20,8 +20,8 @@ from zorro.edge_index import Edges, Neighbours, ascending, contains, edges_of
 from zorro.errors import InputError, ModelError
 from zorro.extras import Extras
 from zorro.features import Features, features_of
-from zorro.model_state import Weights
-from zorro.noise import Noise, resolve
+from zorro.model_state import Weights, node_level_state
+from zorro.noise import Noise, redraw, resolve
 from zorro.predictor import Predictor
 from zorro.receptive_field import flow_of, hops_of
 
@@ -219,8 +219,9 @@ class Extractor:
             )
         logger.warning(
             "node %d: no cut of the graph preserves the prediction, so it is evaluated on the "
-            "whole graph",
+            "whole graph%s",
             query,
+            self._advice,
         )
         graph = self._whole(query, reach)
         if same_output(graph.scores, self.whole_scores[query]):
@@ -228,6 +229,18 @@ class Extractor:
             if not (graph.context_matters and self.can_widen):
                 return graph
         return self._everything(query)
+
+    @property
+    def _advice(self) -> str:
+        """How to be faster, if that is known."""
+        held = node_level_state(self.predictor.model, self._parts.num_nodes)
+        if not held:
+            return ""
+        return (
+            f"; the model holds {', '.join(held)} with one row per node: pass such rows, or the "
+            "nodes' numbers by which they are looked up, in model_kwargs, and they follow into a "
+            "cut, which is faster"
+        )
 
     def _settled(self, graph: ComputationalGraph) -> ComputationalGraph:
         self._refuse_unusable(graph)
@@ -334,7 +347,8 @@ class Extractor:
         candidates = graph.candidates.numel()
         if graph.context.numel() == 0:
             return False
-        redrawn, other = self._noise.draw(
+        redrawn, other = redraw(
+            self._noise,
             graph.x,
             seed=self._seed,
             query=2 * self._parts.num_nodes + 1 + graph.query,  # no query's own noise

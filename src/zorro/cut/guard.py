@@ -10,7 +10,7 @@ from torch import Tensor
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.edge_index import contains
-from zorro.noise import Noise
+from zorro.noise import Noise, redraw
 from zorro.predictor import Predictor
 
 _NUMBERS = 1 << 22  # of a pass over the whole graph; in a larger one a part around the cut is taken
@@ -51,7 +51,8 @@ class Guard:
         part = self._part(graph)
         outside = (~contains(graph.candidates, part.nodes)).nonzero().flatten()
         rows = torch.searchsorted(part.nodes, graph.candidates)
-        redrawn = self._noise.draw(
+        redrawn = redraw(
+            self._noise,
             part.x[outside],
             seed=self._seed,
             query=self._parts.num_nodes + 1 + graph.query,  # no query's own noise

@@ -13,7 +13,7 @@ from zorro.agreement import close
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.edge_index import contains
 from zorro.errors import ModelError
-from zorro.noise import Noise
+from zorro.noise import Noise, redraw
 from zorro.noise.streams import generator
 from zorro.predictor import Predictor
 
@@ -149,7 +149,8 @@ class ReachFinder:
         return self._part.x if draw == 0 else self._drawn(2 * draw)
 
     def _drawn(self, sample: int) -> Tensor:
-        return self._noise.draw(
+        return redraw(
+            self._noise,
             self._part.x,
             seed=self._seed,
             query=self._parts.num_nodes,  # no query's own noise

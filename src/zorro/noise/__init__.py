@@ -21,8 +21,9 @@ from zorro.noise.distributions import (
     WholeRows,
 )
 from zorro.noise.draws import DenseDraws, Draws
+from zorro.noise.streams import BLOCK
 
-__all__ = ["NOISES", "Draws", "Noise", "NoiseFunction", "draws_of", "resolve"]
+__all__ = ["NOISES", "Draws", "Noise", "NoiseFunction", "draws_of", "redraw", "resolve"]
 
 
 @runtime_checkable
@@ -45,6 +46,8 @@ _BY_NAME: dict[str, Callable[[Features], Noise]] = {
     "published": lambda features: PublishedDraw(_dense("published", features)),
 }
 NOISES = tuple(_BY_NAME)
+_EXACT = (ColumnMarginals, Constant, PublishedDraw, WholeRows)  # draw what they are asked for
+_NUMBERS_AT_ONCE = 1 << 25
 
 
 def resolve(noise: str | Noise | NoiseFunction, x: Tensor | Features) -> Noise:
@@ -84,13 +87,31 @@ def draws_of(
         return SparseDraws(
             noise, candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
         )
-    drawn = noise.draw(candidates, seed=seed, query=query, samples=samples)
-    if not candidates.is_floating_point() and drawn.dtype != candidates.dtype:
+    return DenseDraws(_drawn(noise, candidates, seed=seed, query=query, samples=samples))
+
+
+def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
+    """Return noise (S, n, d) for any number of nodes with features (n, d).
+
+    Some nodes at a time, where a distribution may draw more samples than it is asked for.
+    """
+    if isinstance(noise, _EXACT):
+        return _drawn(noise, x, seed=seed, query=query, samples=samples)
+    rows = max(1, _NUMBERS_AT_ONCE // (BLOCK * x.size(1)))
+    parts = [
+        _drawn(noise, x[first : first + rows], seed=seed + first, query=query, samples=samples)
+        for first in range(0, x.size(0), rows)
+    ]
+    return torch.cat(parts, dim=1) if parts else x.new_empty(len(samples), *x.shape)
+
+
+def _drawn(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
+    drawn = noise.draw(x, seed=seed, query=query, samples=samples)
+    if not x.is_floating_point() and drawn.dtype != x.dtype:
         raise InputError(
-            f"noise: {noise.name} must draw {candidates.dtype}, as the features are, got "
-            f"{drawn.dtype}"
+            f"noise: {noise.name} must draw {x.dtype}, as the features are, got {drawn.dtype}"
         )
-    return DenseDraws(drawn)
+    return drawn
 
 
 def _zeros(features: Features) -> Tensor:
