@@ -332,13 +332,13 @@ class Zorro:
         self, graph: ComputationalGraph, laboratory: Laboratory, selection: Selection
     ) -> bool:
         """Whether some samples that were evaluated last give the same with all else redrawn."""
-        draws = laboratory.last
+        draws, evaluator = laboratory.last
         count = min(_DOUBTFUL if self._extractor.reach.doubtful else _GUARDED, draws.shape[0])
-        samples = torch.arange(count, device=graph.x.device)
-        few = draws.only(samples)
+        first = torch.arange(count, device=graph.x.device)
+        noise = draws.only(first).matrices(first)
         mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
-        inputs = torch.where(mask, graph.candidate_x, few.matrices(samples))  # (s, n, d)
-        expected = self._choice.evaluator(graph, few).scores(selection)  # (s, C)
+        inputs = torch.where(mask, graph.candidate_x, noise)  # (s, n, d)
+        expected = evaluator.first_scores(selection, count)  # (s, C)
         return close(self._extractor.guard.scores(graph, inputs), expected)
 
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:

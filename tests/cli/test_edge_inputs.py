@@ -131,7 +131,7 @@ def test_training_sees_the_weights(net, tensors, weighted, tmp_path):
 def test_explanations_are_of_the_weighted_graph(run, net, tensors, nodes, engine):
     spec = ",".join(map(str, nodes))
     words = ["--nodes", spec, "--out", "made", "--engine", engine, "--workers", 1, *WORDS]
-    result = run("explain", "--checkpoint", "net.safetensors", *words)
+    result = run("explain", "--model", "my_weighted:Net", "--checkpoint", "net.safetensors", *words)
     assert result.code == 0, result.err
     assert result.err.count("edge_weight is passed to the model") == 1
     found = list(open_run("made"))
@@ -144,7 +144,17 @@ def test_explanations_on_a_stored_graph(run, net, tensors, nodes, engine):
     x, edge_index, weight = tensors
     order = edge_index[1].argsort(stable=True)  # in which edges are stored
     assert run("convert", "--dataset", "graph.npz", "--out", "stored").code == 0
-    words = ["--dataset", "stored", "--checkpoint", "net.safetensors", "--out", "-", *WORDS]
+    words = [
+        "--dataset",
+        "stored",
+        "--model",
+        "my_weighted:Net",
+        "--checkpoint",
+        "net.safetensors",
+        "--out",
+        "-",
+        *WORDS,
+    ]
     spec = ",".join(map(str, nodes))
     result = run("explain", *words, "--nodes", spec, "--engine", engine, "--workers", 1)
     assert result.code == 0, result.err
@@ -156,8 +166,10 @@ def test_explanations_on_a_stored_graph(run, net, tensors, nodes, engine):
 
 def test_what_is_sent_to_a_cluster_loads_the_weights(net, tensors, nodes, capsys):
     named = {"dataset": None, "model": None, "checkpoint": "net.safetensors", "data_seed": None}
+    named["model"] = "my_weighted:Net"
+    digests = subject.digests_of(subject.load(**named))
     capsys.readouterr()
-    answer = pickle.loads(pickle.dumps(subject.NamedTask(named, QUICK, {}))).open()
+    answer = pickle.loads(pickle.dumps(subject.NamedTask(named, QUICK, {}, digests))).open()
     assert [plain(answer(node)) for node in nodes] == expected_of(net, tensors, nodes)
     assert capsys.readouterr().err == ""  # a line from each worker would be one too many
 
@@ -170,7 +182,9 @@ def test_fidelity_is_of_the_weighted_graph(run, net, tensors, nodes, stored):
     if stored:
         assert run("convert", "--dataset", "graph.npz", "--out", "stored").code == 0
         words += ["--dataset", "stored"]
-    result = run("fidelity", "--checkpoint", "net.safetensors", *words)
+    result = run(
+        "fidelity", "--model", "my_weighted:Net", "--checkpoint", "net.safetensors", *words
+    )
     assert result.code == 0, result.err
     assert "edge_weight is passed to the model" in result.err
     expected = rdt_fidelity(
@@ -190,7 +204,17 @@ def test_fidelity_is_of_the_weighted_graph(run, net, tensors, nodes, stored):
 @pytest.fixture
 def made(run, nodes):
     spec = ",".join(map(str, nodes))
-    words = ["--checkpoint", "net.safetensors", "--nodes", spec, "--out", "made", *WORDS]
+    words = [
+        "--model",
+        "my_weighted:Net",
+        "--checkpoint",
+        "net.safetensors",
+        "--nodes",
+        spec,
+        "--out",
+        "made",
+        *WORDS,
+    ]
     assert run("explain", *words).code == 0
     return words
 
@@ -239,8 +263,8 @@ def test_a_model_that_needs_weights_is_refused_without_them(run, weighted, comma
     np.savez("bare.npz", **weighted)
     words = {
         "train": ["--out", "strict.safetensors"],
-        "explain": ["--checkpoint", "net.safetensors", "--nodes", 5],
-        "fidelity": ["--checkpoint", "net.safetensors", "--node", 5],
+        "explain": ["--model", "my_weighted:Net", "--checkpoint", "net.safetensors", "--nodes", 5],
+        "fidelity": ["--model", "my_weighted:Net", "--checkpoint", "net.safetensors", "--node", 5],
     }[command]
     result = run(command, "--dataset", "bare.npz", "--model", "my_strict:Net", *words)
     assert result.code == 1

@@ -16,12 +16,13 @@ from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.cut.guard import Guard
 from zorro.cut.reach import Reach, ReachFinder
+from zorro.cut.redrawing import Redrawing
 from zorro.edge_index import Edges, Neighbours, ascending, contains, edges_of
 from zorro.errors import InputError, ModelError
 from zorro.extras import Extras
 from zorro.features import Features, features_of
 from zorro.model_state import Weights, node_level_state
-from zorro.noise import Noise, redraw, resolve
+from zorro.noise import Noise, resolve
 from zorro.predictor import Predictor
 from zorro.receptive_field import flow_of, hops_of
 
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 Check = Literal["auto", "whole", "local", "none"]
 CHECKS: tuple[Check, ...] = get_args(Check)
 
+_PURPOSE = 2  # of its noise for query 0, after all queries'
 _MOST_WIDENINGS = 4
 _MOST_NUMBERS = 1 << 31  # of a pass over the whole graph, if that is what is evaluated
 _COMPARE = "check='whole' to compare with the whole graph, "
@@ -86,12 +88,16 @@ class Extractor:
         self._hops = hops
         self._halo = halo
         self._check = self._settled_check(check)
-        self._noise = resolve("rows", features) if noise is None else noise
-        self._seed = seed
+        self._model = Redrawing(
+            self._parts,
+            predictor,
+            resolve("rows", features) if noise is None else noise,
+            seed=seed,
+            whole=self._check == "whole",
+        )
+        self.guard = Guard(self._model)
         self._weights: Weights | None = None  # with which the model was looked at
         self._is_read = False  # whether its output is what it is taken for
-        whole = self._check == "whole"
-        self.guard = Guard(self._parts, predictor, self._noise, seed=seed, whole=whole)
 
     def _settled_check(self, check: Check) -> Check:
         if check == "auto":
@@ -127,15 +133,7 @@ class Extractor:
         counted = hops_of(self.predictor.model)
         if self._check == "none":
             return Reach(counted if self._hops is None else self._hops)
-        finder = ReachFinder(
-            self._parts,
-            self.predictor,
-            self._noise,
-            seed=self._seed,
-            hops=counted,
-            whole=self._check == "whole",
-        )
-        found = finder.find()
+        found = ReachFinder(self._model, hops=counted).find()
         if self._hops is not None:
             return Reach(self._hops, both_ways=found.both_ways, doubtful=found.doubtful)
         if found.hops != counted or found.both_ways or found.everything:
@@ -296,8 +294,7 @@ class Extractor:
         edges = ascending(torch.cat([edges, into, out_of]))
         nodes = ascending(torch.cat([nodes, self._parts.ends(edges).flatten()]))
         part = self._parts.part(graph.candidates, nodes, edges)
-        scores = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
-        return scores[graph.target]
+        return self._model.scores(part)[graph.target]
 
     def _candidates(self, query: int, reach: Reach) -> Tensor:
         seed = torch.tensor([query], device=self._parts.device)
@@ -308,7 +305,7 @@ class Extractor:
     ) -> ComputationalGraph:
         """Return the graph of a part whose first rows are the candidates."""
         target = int(torch.searchsorted(candidates, query))
-        scores = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))[target]
+        scores = self._model.scores(part)[target]
         return ComputationalGraph(
             query=query,
             candidates=candidates,
@@ -347,17 +344,11 @@ class Extractor:
         candidates = graph.candidates.numel()
         if graph.context.numel() == 0:
             return False
-        redrawn, other = redraw(
-            self._noise,
-            graph.x,
-            seed=self._seed,
-            query=2 * self._parts.num_nodes + 1 + graph.query,  # no query's own noise
-            samples=range(2),
-        )
-        for base in (graph.x, redrawn):
-            x = base.clone()
-            x[candidates:] = other[candidates:]
-            if not close(self._output(graph, x), self._output(graph, base)):
+        purpose = _PURPOSE + self._parts.num_nodes + graph.query
+        redrawn, other = self._model.drawn(graph.x, purpose=purpose, samples=range(2))
+        for base, expected in ((graph.x, graph.scores), (redrawn, self._output(graph, redrawn))):
+            x = torch.cat([base[:candidates], other[candidates:]])
+            if not close(self._output(graph, x), expected):
                 return True
         return False
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from zorro.cut.computational_graph import ComputationalGraph
-from zorro.cut.graph_parts import GraphParts, Part
+from zorro.cut.graph_parts import Part
+from zorro.cut.redrawing import Redrawing
 from zorro.edge_index import contains
-from zorro.noise import Noise, redraw
-from zorro.predictor import Predictor
 
+_PURPOSE = 2  # of its noise for query 0
 _NUMBERS = 1 << 22  # of a pass over the whole graph; in a larger one a part around the cut is taken
 
 
@@ -24,39 +24,19 @@ class Guard:
     matters that is no candidate.
 
     Args:
-        parts: of the graph.
-        predictor: the model.
-        noise: what refills unselected entries.
-        seed: of the noise.
-        whole: whether the model may be run on the whole graph.
+        model: on the graph.
     """
 
-    def __init__(
-        self,
-        parts: GraphParts,
-        predictor: Predictor,
-        noise: Noise,
-        *,
-        seed: int,
-        whole: bool,
-    ) -> None:
-        self._parts = parts
-        self._predictor = predictor
-        self._noise = noise
-        self._seed = seed
-        self._may_run_whole = whole
+    def __init__(self, model: Redrawing) -> None:
+        self._model = model
 
     def scores(self, graph: ComputationalGraph, inputs: Tensor) -> Tensor:
         """Return the query's scores (S, C) for values (S, n, d) of the candidates."""
         part = self._part(graph)
         outside = (~contains(graph.candidates, part.nodes)).nonzero().flatten()
         rows = torch.searchsorted(part.nodes, graph.candidates)
-        redrawn = redraw(
-            self._noise,
-            part.x[outside],
-            seed=self._seed,
-            query=self._parts.num_nodes + 1 + graph.query,  # no query's own noise
-            samples=range(inputs.size(0)),
+        redrawn = self._model.drawn(
+            part.x[outside], purpose=_PURPOSE + graph.query, samples=range(inputs.size(0))
         )
         target = int(torch.searchsorted(part.nodes, graph.query))
         x = part.x.clone()
@@ -64,15 +44,15 @@ class Guard:
         for values, others in zip(inputs, redrawn, strict=True):
             x[rows] = values
             x[outside] = others
-            output = self._predictor.scores(x, part.edge_index, part.extras.copies(1))
-            scores.append(output[target])
+            scores.append(self._model.scores(part, x)[target])
         return torch.stack(scores)
 
     def _part(self, graph: ComputationalGraph) -> Part:
-        if graph.whole or (self._may_run_whole and self._parts.numbers <= _NUMBERS):
+        parts = self._model.parts
+        if graph.whole or (self._model.whole and parts.numbers <= _NUMBERS):
             return self._whole
-        return self._parts.grown(torch.cat([graph.candidates, graph.context]).sort().values)
+        return parts.grown(torch.cat([graph.candidates, graph.context]).sort().values)
 
     @cached_property
     def _whole(self) -> Part:
-        return self._parts.whole()
+        return self._model.parts.whole()

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from zorro.agreement import close
-from zorro.cut.graph_parts import GraphParts, Part
+from zorro.cut.graph_parts import Part
+from zorro.cut.redrawing import Redrawing
 from zorro.edge_index import contains
 from zorro.errors import ModelError
-from zorro.noise import Noise, redraw
 from zorro.noise.streams import generator
-from zorro.predictor import Predictor
 
+_PURPOSE = 1  # of its noise
 _PROBES = 3  # nodes at which the output is watched
 _LOOKED_AT = 64  # of which the probes are chosen
 _DRAWS = 3
@@ -48,30 +48,14 @@ class ReachFinder:
     selected away; so it tells of ways that a few redraws may not show.
 
     Args:
-        parts: of the graph.
-        predictor: the model.
-        noise: what unselected entries are refilled with.
-        seed: of the noise.
+        model: on the graph.
         hops: how far the model's layers say that they reach.
-        whole: whether the model may be run on the whole graph.
     """
 
-    def __init__(
-        self,
-        parts: GraphParts,
-        predictor: Predictor,
-        noise: Noise,
-        *,
-        seed: int,
-        hops: int,
-        whole: bool,
-    ) -> None:
-        self._parts = parts
-        self._predictor = predictor
-        self._noise = noise
-        self._seed = seed
+    def __init__(self, model: Redrawing, *, hops: int) -> None:
+        self._model = model
+        self._parts = model.parts
         self._hops = hops
-        self._whole = whole
         self._expected: dict[int, Tensor] = {}  # (p, C) of each draw, nothing replaced
 
     def find(self) -> Reach:
@@ -149,18 +133,12 @@ class ReachFinder:
         return self._part.x if draw == 0 else self._drawn(2 * draw)
 
     def _drawn(self, sample: int) -> Tensor:
-        return redraw(
-            self._noise,
-            self._part.x,
-            seed=self._seed,
-            query=self._parts.num_nodes,  # no query's own noise
-            samples=range(sample, sample + 1),
-        )[0]
+        one = range(sample, sample + 1)
+        return self._model.drawn(self._part.x, purpose=_PURPOSE, samples=one)[0]
 
     def _at_probes(self, x: Tensor) -> Tensor:
-        part = self._part
-        scores = self._predictor.scores(x, part.edge_index, part.extras.copies(1))
-        return scores[torch.searchsorted(part.nodes, self._probes)]
+        rows = torch.searchsorted(self._part.nodes, self._probes)
+        return self._model.scores(self._part, x)[rows]
 
     def _within(self, hops: int, *, both: bool) -> Tensor:
         """Return which rows lie within some hops of a probe, (m,) bool."""
@@ -169,7 +147,7 @@ class ReachFinder:
 
     @cached_property
     def _part(self) -> Part:
-        if self._whole and self._parts.numbers <= _NUMBERS:
+        if self._model.whole and self._parts.numbers <= _NUMBERS:
             return self._parts.whole()
         return self._parts.grown(self._probes)
 

@@ -91,6 +91,12 @@ class BatchedEvaluator(Evaluator):
         """Return the query's class scores (S, C) under a selection."""
         return torch.cat([self.run(inputs) for inputs, _ in self._inputs(selection)])
 
+    def first_scores(self, selection: Selection, count: int) -> Tensor:
+        """Return the scores (s, C) of the first samples, running no others."""
+        mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
+        noise = self._draws.matrices(torch.arange(min(count, self.samples), device=self.device))
+        return self.run(torch.where(mask, self._x, noise))
+
     def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) with one of `rows` (r,) added, or taken out if there."""
         columns = selection.columns  # (f,)

@@ -56,6 +56,10 @@ class Evaluator(ABC):
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
 
+    def first_scores(self, selection: Selection, count: int) -> Tensor:
+        """Return the scores (s, C) of the first samples under a selection."""
+        return self.scores(selection)[:count]
+
     @abstractmethod
     def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) of a selection with one of `rows` (r,) added.

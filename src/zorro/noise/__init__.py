@@ -95,6 +95,8 @@ def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
 
     Some nodes at a time, where a distribution may draw more samples than it is asked for.
     """
+    if x.size(0) == 0:
+        return x.new_empty(len(samples), *x.shape)
     if isinstance(noise, _EXACT):
         return _drawn(noise, x, seed=seed, query=query, samples=samples)
     rows = max(1, _NUMBERS_AT_ONCE // (BLOCK * x.size(1)))
@@ -102,7 +104,7 @@ def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
         _drawn(noise, x[first : first + rows], seed=seed + first, query=query, samples=samples)
         for first in range(0, x.size(0), rows)
     ]
-    return torch.cat(parts, dim=1) if parts else x.new_empty(len(samples), *x.shape)
+    return torch.cat(parts, dim=1)
 
 
 def _drawn(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) -> Tensor:

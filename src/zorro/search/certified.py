@@ -49,7 +49,7 @@ class Laboratory:
         self._next = -(-first // BLOCK) * BLOCK  # whole blocks: parts of one cost as much
         self._counted: list[Evaluator] = []
         self._evaluations = 0
-        self._last: Draws | None = None
+        self._last: tuple[Draws, Evaluator] | None = None
         self.evaluator_name = ""
 
     def draws(self, samples: range) -> Draws:
@@ -67,13 +67,13 @@ class Laboratory:
         self._settle()
         evaluator = self._evaluate(draws)
         self._counted.append(evaluator)
-        self._last = draws
+        self._last = (draws, evaluator)
         self.evaluator_name = evaluator.name
         return evaluator
 
     @property
-    def last(self) -> Draws:
-        """The noise that was evaluated on last, a certificate's if there is one."""
+    def last(self) -> tuple[Draws, Evaluator]:
+        """The noise that was evaluated on last, a certificate's if there is one, and by what."""
         assert self._last is not None
         return self._last
 

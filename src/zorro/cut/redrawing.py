@@ -1,0 +1,75 @@
+"""A model on parts of a graph whose features are redrawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from zorro.cut.graph_parts import GraphParts, Part
+from zorro.noise import Noise, redraw
+from zorro.noise.column_marginals import ColumnMarginals
+from zorro.noise.streams import generator
+from zorro.predictor import Predictor
+
+_POOL = 1 << 20  # numbers of which rows are picked, where rows are drawn alike for all nodes
+
+
+@dataclass(frozen=True)
+class Redrawing:
+    """A model, a graph, and what refills features that nothing keeps.
+
+    Args:
+        parts: of the graph.
+        predictor: the model.
+        noise: the distribution.
+        seed: of the noise.
+        whole: whether the model may be run on the whole graph.
+    """
+
+    parts: GraphParts
+    predictor: Predictor
+    noise: Noise
+    seed: int
+    whole: bool
+
+    def scores(self, part: Part, x: Tensor | None = None) -> Tensor:
+        """Return the output (m, C) on a part, with other features (m, d) if they are given."""
+        x = part.x if x is None else x
+        return self.predictor.scores(x, part.edge_index, part.extras.copies(1))
+
+    def drawn(self, x: Tensor, *, purpose: int, samples: range) -> Tensor:
+        """Return noise (S, n, d) for nodes with features (n, d).
+
+        Args:
+            x: (n, d).
+            purpose: what it is for; another one has other noise, and no query has it.
+            samples: which samples.
+        """
+        address = self.parts.num_nodes + purpose
+        if not isinstance(self.noise, ColumnMarginals):
+            return redraw(self.noise, x, seed=self.seed, query=address, samples=samples)
+        # Each row of the pool is a draw for any node, and picking is cheaper than drawing.
+        pool = self._pool
+        picked = torch.stack(
+            [
+                torch.randint(
+                    pool.size(0), (x.size(0),), generator=generator(self.seed, address, sample)
+                )
+                for sample in samples
+            ]
+        )  # (S, n)
+        return pool[picked.to(pool.device)]
+
+    @cached_property
+    def _pool(self) -> Tensor:
+        """Rows (p, d) of noise."""
+        features = self.parts.features.shape[1]
+        rows = max(64, _POOL // features)
+        some = torch.zeros(
+            rows, features, dtype=self.parts.features.dtype, device=self.parts.device
+        )
+        address = self.parts.num_nodes
+        return redraw(self.noise, some, seed=self.seed, query=address, samples=range(1))[0]
