@@ -94,7 +94,10 @@ def address(tmp_path_factory):
     )
     third = made_run(folder / "slow", [made_explanation(7)], graph=graph, model=slow)
     fourth = made_run(
-        folder / "large", [made_explanation(0, nodes=(0, 5))], graph=large, model=model
+        folder / "large",
+        [made_explanation(0, nodes=(0, 5), size=tuple(large["x"].shape))],
+        graph=large,
+        model=model,
     )
     fifth = made_run(folder / "slower", [made_explanation(7)], graph=graph, model=slower)
     runs = [
@@ -439,7 +442,7 @@ def test_what_is_damaged_is_said_and_the_rest_is_shown(page, serious, damaged):
     page.goto(damaged)
     page.wait_for_selector(".rows tbody tr")
     assert shown(page) == [7, 20]
-    assert "Paper 8: it is nested too deeply" in page.inner_text("#unreadable")
+    assert "Paper 8: text: not JSON (nested too deeply)" in page.inner_text("#unreadable")
     said = page.inner_text("#broken")
     assert "2 runs cannot be read" in said
     assert "second: " in said
@@ -448,7 +451,9 @@ def test_what_is_damaged_is_said_and_the_rest_is_shown(page, serious, damaged):
     assert serious(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.goto(f"{damaged}#run=0&node=8")
-    page.wait_for_selector("text=What this run holds of it cannot be read: it is nested too deeply")
+    page.wait_for_selector(
+        "text=What this run holds of it cannot be read: text: not JSON (nested too deeply)"
+    )
     page.locator("[name=run]").select_option("1")
     page.wait_for_selector("text=This run cannot be read:")
     page.locator("[name=run]").select_option("0")

@@ -170,7 +170,12 @@ def test_nothing_jumps_while_the_page_opens(page, written):
 def test_300_explanations_open(page, tmp_path):
     graph = ring(2708, 1433)
     explanations = [
-        made_explanation(node, nodes=(node, node + 1, node + 5), features=tuple(range(20)))
+        made_explanation(
+            node,
+            nodes=(node, node + 1, node + 5),
+            features=tuple(range(20)),
+            size=(2708, 1433),
+        )
         for node in range(0, 2400, 8)
     ]
     run = made_run(tmp_path / "run", explanations, graph=graph)

@@ -220,7 +220,7 @@ def made(run, nodes):
 
 
 def test_a_report_shows_the_predictions_on_the_weighted_graph(run, made, net, weighted, tmp_path):
-    result = run("report", "made", "--alternatives", 1)
+    result = run("report", "made", "--model", "my_weighted:Net", "--alternatives", 1)
     assert result.code == 0, result.err
     page = (tmp_path / "report.html").read_text()
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
@@ -235,7 +235,7 @@ def test_the_explorer_asks_the_model_with_the_weights(run, made, net, tensors, n
     pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zorro-gnn[web]'")
     from zorro.cli.serve import _served
 
-    served = _served(open_run("made"), {})
+    served = _served(open_run("made"), {}, trusted=["my_weighted:Net"])
     assert served.live
     found = [plain(served.desks.measuring.zorro.explain(node)) for node in nodes]
     assert found == expected_of(net, tensors, nodes)
@@ -245,7 +245,7 @@ def test_a_run_on_other_weights_is_another_run(run, made, weighted):
     assert run("explain", *made).code == 0
     weighted["edge_weight"][0] += 1
     np.savez("graph.npz", **weighted)
-    for words in (["explain", *made], ["report", "made"]):
+    for words in (["explain", *made], ["report", "made", "--model", "my_weighted:Net"]):
         result = run(*words)
         assert result.code == 1
         assert "data.sha256" in result.err or "other data" in result.err
@@ -263,8 +263,8 @@ def test_a_model_that_needs_weights_is_refused_without_them(run, weighted, comma
     np.savez("bare.npz", **weighted)
     words = {
         "train": ["--out", "strict.safetensors"],
-        "explain": ["--model", "my_weighted:Net", "--checkpoint", "net.safetensors", "--nodes", 5],
-        "fidelity": ["--model", "my_weighted:Net", "--checkpoint", "net.safetensors", "--node", 5],
+        "explain": ["--checkpoint", "net.safetensors", "--nodes", 5],
+        "fidelity": ["--checkpoint", "net.safetensors", "--node", 5],
     }[command]
     result = run(command, "--dataset", "bare.npz", "--model", "my_strict:Net", *words)
     assert result.code == 1
