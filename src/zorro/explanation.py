@@ -282,6 +282,10 @@ class Explanation:
     def _repr_html_(self) -> str:
         return card(phrases(self.claim), self._lines())
 
+    def _shown(self, certificate: Certificate) -> str:
+        condition = "only while that is so, " if self.status == "conditional" else ""
+        return f"{condition}{_claim(certificate)}"
+
     def _against(self) -> str:
         if self.versus is None:
             return ""
@@ -311,7 +315,7 @@ class Explanation:
             *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
             ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
             *([("but", self.caveat)] if self.caveat else []),
-            *([("certificate", _claim(self.certificate))] if self.certificate else []),
+            *([("certificate", self._shown(self.certificate))] if self.certificate else []),
             (
                 "looked at",
                 f"{g.candidates} nodes × {g.num_features} features within {g.hops} hops, "

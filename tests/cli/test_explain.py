@@ -294,3 +294,13 @@ def test_the_papers_model_explains_the_papers_node(run, paper_dir, data_dir):
     explanation = Explanation.from_json(result.out)
     assert explanation.predicted_class == 3
     assert explanation.graph.num_nodes == 2708
+
+
+def test_a_claim_about_too_few_hops_is_not_counted_as_certified(run, checkpoint):
+    words = ["--checkpoint", checkpoint, "--nodes", "5,6", "--hops", 0]
+    result = run("explain", *words)
+    assert result.code == 0, result.err
+    assert "conditional" in result.out
+    assert "0 of 2 are certified." in result.out
+    said = " ".join(result.out.split())
+    assert "nodes more than 0 hops away matter too, and kept their true features." in said

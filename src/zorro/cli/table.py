@@ -125,8 +125,10 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, int] | Non
     below = [e.node for e in explanations if e.fidelity.value <= e.parameters.tau]
     share = f"{count - len(below)} of {count} sets exceed τ on fresh samples"
     lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
-    certificates = [e.certificate for e in explanations if e.certificate is not None]
-    if certificates:
-        certified = sum(certificate.certified for certificate in certificates)
+    if any(e.certificate is not None for e in explanations):
+        certified = sum(e.certified for e in explanations)
         lines.append(f"{certified} of {count} are certified.")
+    for caveat in sorted({e.caveat for e in explanations if e.caveat is not None}):
+        having = [e.node for e in explanations if e.caveat == caveat]
+        lines.append(f"Of {_listed(having)}: {caveat}.")
     return "\n".join(lines)

@@ -131,13 +131,13 @@ def _draw_claim(axes: Axes, explanation: Explanation, at: float) -> None:
     )
     certificate = explanation.certificate
     if certificate is not None:
-        claim = "certified: at least" if certificate.certified else "not certified: at least"
+        claim = "certified: at least" if explanation.certified else "not certified: at least"
         axes.scatter(
             [at],
             [certificate.bound],
             marker="^",
             s=40,
-            facecolors=_FRESH if certificate.certified else "white",
+            facecolors=_FRESH if explanation.certified else "white",
             edgecolors=_FRESH,
             zorder=4,
             label=f"{claim} {certificate.bound:.3f}",
