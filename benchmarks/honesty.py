@@ -15,8 +15,9 @@ import dataclasses
 import json
 import logging
 import sys
-import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -35,6 +36,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=300, help="inputs the plain loop runs")
     parser.add_argument("--max-seconds", type=float, default=20, help="for one search")
     parser.add_argument("--size", type=int, help="nodes of each graph, if not 300 or 150")
+    parser.add_argument("--processes", type=int, default=2, help="that audit a model each")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     return parser.parse_args()
 
@@ -51,35 +53,39 @@ def row(answer: Answer, claims: int) -> dict[str, object]:
     return {**dataclasses.asdict(answer), "verdict": answer.verdict(claims)}
 
 
-def main() -> None:
-    """Audit the chosen models and write the results."""
-    asked = arguments()
+def audited(name: str, asked: argparse.Namespace) -> list[Answer]:
+    """Return what comes of some queries of a model, told as they come."""
     torch.set_num_threads(1)
     logging.getLogger("zorro").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore")  # of sparse tensors and TorchScript, by torch
+    (entry,) = (entry for entry in ZOO if entry.name == name)
+    case = prepare(entry, asked.size)
+    if predicted_classes(case) < 2:
+        print(f"{name}: predicts one class everywhere, which says little", flush=True)
+    queries = case.queries(asked.nodes)
+    found = []
+    for answer in answers(case, queries, runs=asked.samples, max_seconds=asked.max_seconds):
+        found.append(answer)
+        claim = answer.claim
+        reported = f"{claim.hits / claim.samples:.3f}" if claim.samples else "–"
+        share = f"{answer.hits / answer.samples:.3f}" if answer.samples else "–"
+        print(
+            f"{answer.model}, node {answer.node}: {answer.status}, reported {reported}, measured "
+            f"{share}, {answer.message[:300]} {answer.seconds:.1f} s",
+            flush=True,
+        )
+    return found
+
+
+def main() -> None:
+    """Audit the chosen models and write the results."""
+    asked = arguments()
     entries = chosen(asked.models)
     if not entries:
         sys.exit(f"--models: no model's name contains any of {asked.models}")
-    every: list[Answer] = []
-    most = 2 * asked.nodes * len(entries)  # claims; how many there are is known in the end
-    started = time.perf_counter()
-    for entry in entries:
-        case = prepare(entry, asked.size)
-        if predicted_classes(case) < 2:
-            print(f"{entry.name}: predicts one class everywhere, which says little", flush=True)
-        for answer in answers(
-            case, case.queries(asked.nodes), runs=asked.samples, max_seconds=asked.max_seconds
-        ):
-            every.append(answer)
-            claim = answer.claim
-            reported = f"{claim.hits / claim.samples:.3f}" if claim.samples else "–"
-            share = f"{answer.hits / answer.samples:.3f}" if answer.samples else "–"
-            print(
-                f"{time.perf_counter() - started:6.0f} s  {answer.model}, node {answer.node}: "
-                f"{answer.status}, reported {reported}, measured {share}, "
-                f"{answer.verdict(most)[:300]}, {answer.seconds:.1f} s",
-                flush=True,
-            )
+    with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
+        jobs = [pool.submit(audited, entry.name, asked) for entry in entries]
+        every = [answer for job in jobs for answer in job.result()]
     claims = claims_in(every)
     asked.out.mkdir(exist_ok=True)
     command = (
