@@ -412,7 +412,7 @@ WHOLE_GRAPH = [
 ]
 LAYERS = [
     Entry("GCN", graphs.citation, _two(pyg.GCNConv), quick=True),
-    Entry("GCN on Cora", graphs.cora, _two(pyg.GCNConv)),
+    *([Entry("GCN on Cora", graphs.cora, _two(pyg.GCNConv))] if graphs.has_cora() else []),
     Entry("GCN, several components", graphs.components, _two(pyg.GCNConv)),
     Entry("GCN, cached", graphs.citation, _two(pyg.GCNConv, cached=True)),
     Entry("GCN, edge weights", graphs.weighted, lambda g: layered.Weighted(*_pair(pyg.GCNConv, g))),

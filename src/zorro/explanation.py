@@ -297,6 +297,7 @@ class Explanation:
         g = self.graph
         seen = self.search_fidelity
         where = "the whole graph" if g.whole else f"{g.context} nodes of context"
+        near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
         return [
             ("node", f"{self.node}"),
             (
@@ -318,8 +319,7 @@ class Explanation:
             *([("certificate", self._shown(self.certificate))] if self.certificate else []),
             (
                 "looked at",
-                f"{g.candidates} nodes × {g.num_features} features within {g.hops} hops, "
-                f"evaluated with {where}",
+                f"{g.candidates} nodes × {g.num_features} features {near}, evaluated with {where}",
             ),
             ("took", f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator})"),
         ]

@@ -66,7 +66,7 @@ class ReachFinder:
             return Reach(hops, doubtful=self._trace_arrives(self._within(hops, both=False)))
         most = self._part.nodes.numel()  # further away is no node
         radius = _least(lambda r: not self._matters_beyond(r, both=True), hops, most)
-        if radius == most or bool(self._within(radius, both=True).all()):
+        if radius == most or self._holds_most(radius):
             return Reach(hops, both_ways=True, everything=True)
         for hops in range(radius, radius + _DETOURS + 1):
             if not self._matters_beyond(hops, both=False):
@@ -139,6 +139,15 @@ class ReachFinder:
     def _at_probes(self, x: Tensor) -> Tensor:
         rows = torch.searchsorted(self._part.nodes, self._probes)
         return self._model.scores(self._part, x)[rows]
+
+    def _holds_most(self, radius: int) -> bool:
+        """Whether more than half of all nodes are so near to a probe.
+
+        Few are further away then, and that these do not matter is hard to see; nor would it help.
+        """
+        way = self._parts.both_ways
+        sizes = [way.neighbourhood(probe, radius).numel() for probe in self._probes.unsqueeze(1)]
+        return 2 * max(sizes) > self._part.nodes.numel()
 
     def _within(self, hops: int, *, both: bool) -> Tensor:
         """Return which rows lie within some hops of a probe, (m,) bool."""
