@@ -14,7 +14,8 @@ from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.streams import generator
 from zorro.predictor import Predictor
 
-_POOL = 1 << 20  # numbers of which rows are picked, where rows are drawn alike for all nodes
+_POOL = 1 << 20  # numbers of which rows are picked, where rows are drawn alike for all nodes,
+_ROWS = 1 << 10  # and so many rows at most
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,9 @@ class Redrawing:
     @cached_property
     def _pool(self) -> Tensor:
         """Rows (p, d) of noise."""
-        features = self.parts.features.shape[1]
-        rows = max(64, _POOL // features)
-        some = torch.zeros(
-            rows, features, dtype=self.parts.features.dtype, device=self.parts.device
-        )
+        features = self.parts.features
+        width = features.shape[1]
+        count = min(_ROWS, max(64, _POOL // width))
+        rows = torch.zeros(count, width, dtype=features.dtype, device=features.device)
         address = self.parts.num_nodes
-        return redraw(self.noise, some, seed=self.seed, query=address, samples=range(1))[0]
+        return redraw(self.noise, rows, seed=self.seed, query=address, samples=range(1))[0]
