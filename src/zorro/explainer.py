@@ -41,7 +41,6 @@ from zorro.search import (
     search_multiple,
     unwatched,
 )
-from zorro.search.found import Found
 from zorro.selection import Selection
 from zorro.version import __version__
 
@@ -230,7 +229,7 @@ class Zorro:
             versus = _versus(graph, why_not, contrast)
             laboratory = self._laboratory(graph, versus)
             result = self._search(laboratory, None, on_step)
-            guarded = self._guarded(graph, laboratory, result)
+            guarded = self._guarded(graph, laboratory, result.found.selection)
             return self._explanation(guarded, versus, result, laboratory, started)
 
         return self._on_a_sufficient_cut(node, on)
@@ -288,7 +287,7 @@ class Zorro:
             selection = result.found.selection
             if not any(self._repeats(selection, other, distinct) for other in selections):
                 selections.append(selection)
-                guarded = self._guarded(graph, laboratory, result)
+                guarded = self._guarded(graph, laboratory, selection)
                 results.append(self._explanation(guarded, None, result, laboratory, started))
                 started = time.perf_counter()
                 laboratory.restart()
@@ -311,7 +310,7 @@ class Zorro:
         )
 
     def _guarded(
-        self, graph: ComputationalGraph, laboratory: Laboratory, result: Certified
+        self, graph: ComputationalGraph, laboratory: Laboratory, selection: Selection
     ) -> ComputationalGraph:
         """Evaluate some of the samples that the claim rests on where all else is redrawn too.
 
@@ -320,7 +319,7 @@ class Zorro:
         """
         if graph.checked == "none" or graph.context_matters or graph.holds_all:
             return graph
-        if self._agrees(graph, laboratory, result.found.selection):
+        if self._agrees(graph, laboratory, selection):
             return graph
         if self._extractor.can_widen:
             raise _MoreMattersError(
@@ -336,8 +335,7 @@ class Zorro:
         count = min(_DOUBTFUL if self._extractor.reach.doubtful else _GUARDED, draws.shape[0])
         first = torch.arange(count, device=graph.x.device)
         noise = draws.only(first).matrices(first)
-        mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
-        inputs = torch.where(mask, graph.candidate_x, noise)  # (s, n, d)
+        inputs = torch.where(selection.mask, graph.candidate_x, noise)  # (s, n, d)
         expected = evaluator.first_scores(selection, count)  # (s, C)
         return close(self._extractor.guard.scores(graph, inputs), expected)
 
@@ -437,8 +435,7 @@ class Zorro:
         laboratory = self._laboratory(graph, None)
         evaluator = laboratory.evaluator(laboratory.draws(range(_DOUBTFUL)))
         nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
-        found = Found(nothing, hits=0, samples=_DOUBTFUL, moves=())
-        return self._guarded(graph, laboratory, Certified(found))
+        return self._guarded(graph, laboratory, nothing)
 
     def _laboratory(self, graph: ComputationalGraph, versus: Versus | None) -> Laboratory:
         p = self.parameters

@@ -20,6 +20,11 @@ class Selection:
     nodes: Tensor  # (n,) bool
     features: Tensor  # (d,) bool
 
+    @property
+    def mask(self) -> Tensor:
+        """The entries that are kept, (n, d) bool."""
+        return self.nodes.unsqueeze(1) & self.features
+
     @classmethod
     def empty(cls, nodes: int, features: int, *, device: torch.device | None = None) -> Selection:
         """Select nothing of `nodes` rows and `features` columns."""

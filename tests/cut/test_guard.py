@@ -110,6 +110,7 @@ def test_a_model_that_counts_nodes_is_run_as_its_owner_runs_it(caplog):
 
     measured = plain_loop(called, x, edge_index, explanation, None)
     assert abs(measured - explanation.fidelity.value) < 0.15
+    assert torch.equal(x, a_ring()[0])  # the whole graph is the caller's own
 
 
 def test_the_guard_redraws_everything_but_the_candidates():

@@ -62,10 +62,14 @@ class GraphParts:
         return (self.num_nodes + self.edges.num_edges) * self.features.shape[1]
 
     def whole(self) -> Part:
-        """Return all of the graph, in its own order."""
+        """Return all of the graph, in its own order; what is in memory is not copied."""
         every = torch.arange(self.num_nodes, device=self.device)
-        edges = torch.arange(self.edges.num_edges, device=self.device)
-        return Part(every, self.features.rows(every), self.ends(edges), self.extras)
+        x, edge_index = self.features.in_memory, self.edges.in_memory
+        if x is None or x.layout != torch.strided:
+            x = self.features.rows(every)
+        if edge_index is None:
+            edge_index = self.ends(torch.arange(self.edges.num_edges, device=self.device))
+        return Part(every, x, edge_index, self.extras)
 
     def grown(self, start: Tensor) -> Part:
         """Return a part with much around some nodes: ring by ring, in both directions.

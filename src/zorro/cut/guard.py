@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import torch
 from torch import Tensor
 
@@ -50,9 +48,5 @@ class Guard:
     def _part(self, graph: ComputationalGraph) -> Part:
         parts = self._model.parts
         if graph.whole or (self._model.whole and parts.numbers <= _NUMBERS):
-            return self._whole
+            return parts.whole()
         return parts.grown(torch.cat([graph.candidates, graph.context]).sort().values)
-
-    @cached_property
-    def _whole(self) -> Part:
-        return self._model.parts.whole()

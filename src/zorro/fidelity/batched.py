@@ -93,9 +93,8 @@ class BatchedEvaluator(Evaluator):
 
     def first_scores(self, selection: Selection, count: int) -> Tensor:
         """Return the scores (s, C) of the first samples, running no others."""
-        mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
         noise = self._draws.matrices(torch.arange(min(count, self.samples), device=self.device))
-        return self.run(torch.where(mask, self._x, noise))
+        return self.run(torch.where(selection.mask, self._x, noise))
 
     def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) with one of `rows` (r,) added, or taken out if there."""
@@ -219,7 +218,7 @@ class BatchedEvaluator(Evaluator):
 
     def _inputs(self, selection: Selection) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield a selection's perturbed inputs and their noise, (s, n, d), some at a time."""
-        mask = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
+        mask = selection.mask  # (n, d)
         for start in range(0, self.samples, self._samples_at_once):
             stop = min(start + self._samples_at_once, self.samples)
             noise = self._noise_of(start, stop)

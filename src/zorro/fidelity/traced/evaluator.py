@@ -377,7 +377,7 @@ class TracedEvaluator(Evaluator):
         """
         clear = self.event.gap(scores) > self._close * (1 + scores.abs().amax(-1))
         unsure = (ran & ~clear).nonzero()  # (u, 2): candidate, sample
-        base = selection.nodes.unsqueeze(1) & selection.features  # (n, d)
+        base = selection.mask  # (n, d)
         for some in _chunks(unsure, max(1, _NOISE_NUMBERS // max(1, self._x.numel()))):
             candidate, sample = some.t()
             mask = base.repeat(some.size(0), 1, 1)  # (u, n, d)
@@ -466,7 +466,7 @@ def _trial(traced: TracedEvaluator) -> tuple[Tensor, list[Tensor]]:
         *[half.toggling_node(int(index)) for index in row],
         *[half.toggling_feature(int(index)) for index in column],
     ]
-    return scores, [kept.nodes.unsqueeze(1) & kept.features for kept in selections]
+    return scores, [kept.mask for kept in selections]
 
 
 def _one_of_each(mask: Tensor) -> Tensor:
