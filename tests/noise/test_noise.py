@@ -142,14 +142,14 @@ def test_some_samples_alone_and_several_draws_joined(memory):
 
     assert torch.equal(few.matrices(torch.arange(4)), full[ids])
     columns = torch.tensor([2, 5])
-    assert torch.equal(few.columns(columns), full[ids][:, :, columns].permute(2, 0, 1))
+    assert torch.equal(few.columns(columns), full[ids][:, :, columns].permute(2, 1, 0))
     fewer = few.only(torch.tensor([1, 3]))
     assert torch.equal(fewer.matrices(torch.arange(2)), full[[3, 139]])
 
     joined = JoinedDraws([draws, few])
     assert joined.shape == (144, 7, 9)
     assert torch.equal(joined.matrices(torch.tensor([143, 1, 139])), every[[143, 1, 139]])
-    assert torch.equal(joined.columns(columns), every[:, :, columns].permute(2, 0, 1))
+    assert torch.equal(joined.columns(columns), every[:, :, columns].permute(2, 1, 0))
     weight = torch.randn(9, 5)
     assert torch.allclose(joined.times(weight), (every @ weight).transpose(0, 1), atol=1e-5)
     values, rows = torch.randn(2, 144, 5), torch.tensor([1, 6])

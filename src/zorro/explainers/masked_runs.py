@@ -44,9 +44,16 @@ class ZeroFilled:
         """Samples, candidate nodes and features."""
         return self._masks.size(0), self._x.size(0), self._x.size(1)
 
-    def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every input, (k, S, n)."""
-        return self._masks * self._x[:, columns].t().unsqueeze(1)
+    @property
+    def numbers_per_sample(self) -> float:
+        """How many rows an input keeps or not: nothing is drawn."""
+        return float(self._x.size(0))
+
+    def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
+        kept = self._masks.t() if rows is None else self._masks[:, rows].t()  # (v, S)
+        x = self._x if rows is None else self._x[rows]
+        return kept * x[:, columns].t().unsqueeze(2)
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some inputs whole, (q, n, d)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import torch
@@ -12,10 +12,11 @@ from torch import Tensor
 from zorro.agreement import same_output
 from zorro.cut import ComputationalGraph
 from zorro.errors import ModelError
-from zorro.fidelity.evaluator import Evaluator, Gains
+from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.event import Event, Predicts
 from zorro.model_state import holds_inference_tensors
 from zorro.noise import Draws
+from zorro.noise.draws import JoinedDraws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
 
@@ -44,6 +45,7 @@ class BatchedEvaluator(Evaluator):
         event: what counts as a hit; that the prediction stays when None.
         independent: whether copies in one batch are known not to influence each other; found out
             when None.
+        on_batch: called before each batch; what it raises ends the evaluation.
     """
 
     name = "any-model"
@@ -57,6 +59,7 @@ class BatchedEvaluator(Evaluator):
         memory: int = DEFAULT_MEMORY,
         event: Event | None = None,
         independent: bool | None = None,
+        on_batch: Callable[[], None] = do_nothing,
     ) -> None:
         self.graph = graph
         self.event = event or Predicts(graph.predicted_class)
@@ -65,6 +68,8 @@ class BatchedEvaluator(Evaluator):
         self._independent = independent
         self._predictor = predictor
         self._draws = draws
+        self._memory = memory
+        self._on_batch = on_batch
         self._x = graph.candidate_x  # (n, d)
         self._context = graph.x[graph.candidates.numel() :]  # (c, d)
         # Inputs are copied about twice on their way, messages take some hundred bytes an edge.
@@ -86,6 +91,26 @@ class BatchedEvaluator(Evaluator):
     def evaluations(self) -> int:
         """Perturbed inputs run so far."""
         return self._runs
+
+    def only(self, samples: Tensor) -> BatchedEvaluator:
+        """Return an evaluator on some of the samples (q,), ascending."""
+        return self._on(self._draws.only(samples))
+
+    def joined(self, others: Sequence[Evaluator]) -> BatchedEvaluator:
+        """Return an evaluator on these samples and those of others of the same kind."""
+        every = [self, *(other for other in others if isinstance(other, BatchedEvaluator))]
+        return self._on(JoinedDraws([one._draws for one in every]))
+
+    def _on(self, draws: Draws) -> BatchedEvaluator:
+        return BatchedEvaluator(
+            self._predictor,
+            self.graph,
+            draws,
+            memory=self._memory,
+            event=self.event,
+            independent=self._independent,
+            on_batch=self._on_batch,
+        )
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
@@ -264,6 +289,7 @@ class BatchedEvaluator(Evaluator):
 
     def _run_copies(self, inputs: Tensor, *, differentiable: bool = False) -> Tensor:
         """Return the scores (b, C) of inputs (b, n, d), run as one graph."""
+        self._on_batch()
         count = inputs.size(0)
         context = self._context.expand(count, -1, -1)
         x = torch.cat([inputs, context], dim=1) if context.numel() else inputs  # (b, n + c, d)

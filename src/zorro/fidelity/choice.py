@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Literal
 
 from torch import fx
@@ -10,10 +11,10 @@ from torch import fx
 from zorro.cut import ComputationalGraph
 from zorro.errors import ModelError
 from zorro.fidelity.batched import BatchedEvaluator
-from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.evaluator import Evaluator, do_nothing
 from zorro.fidelity.event import Event
 from zorro.fidelity.traced import Program, TracedEvaluator, Unserved, trace
-from zorro.fidelity.traced.evaluator import check
+from zorro.fidelity.traced.check import check
 from zorro.model_state import Weights, holds_inference_tensors
 from zorro.noise import Draws
 from zorro.predictor import Predictor
@@ -48,9 +49,23 @@ class EvaluatorChoice:
         self._independent: tuple[ComputationalGraph, bool] | None = None
 
     def evaluator(
-        self, graph: ComputationalGraph, draws: Draws, event: Event | None = None
+        self,
+        graph: ComputationalGraph,
+        draws: Draws,
+        event: Event | None = None,
+        *,
+        on_batch: Callable[[], None] = do_nothing,
+        searches: bool = True,
     ) -> Evaluator:
-        """Return an evaluator of a query on some draws of noise."""
+        """Return an evaluator of a query on some draws of noise.
+
+        Args:
+            graph: the query's computational graph.
+            draws: the noise.
+            event: what counts as a hit; that the prediction stays when None.
+            on_batch: called before each batch of work; what it raises ends the evaluation.
+            searches: whether elements will be added, or one selection is to be looked at.
+        """
         program = self._program(graph, draws)
         batched = BatchedEvaluator(
             self._predictor,
@@ -59,11 +74,21 @@ class EvaluatorChoice:
             memory=self._memory,
             event=event,
             independent=self._are_independent(graph, program),
+            on_batch=on_batch,
         )
         if program is None:
             self._independent = (graph, batched.copies_are_independent)
             return batched
-        return TracedEvaluator(self._predictor, program, graph, draws, batched, memory=self._memory)
+        return TracedEvaluator(
+            self._predictor,
+            program,
+            graph,
+            draws,
+            batched,
+            memory=self._memory,
+            on_batch=on_batch,
+            searches=searches,
+        )
 
     def _are_independent(self, graph: ComputationalGraph, program: Program | None) -> bool | None:
         """Whether copies in one batch are known not to influence each other."""

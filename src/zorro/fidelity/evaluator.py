@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,6 +23,10 @@ class Gains:
 
     nodes: Tensor  # (n,)
     features: Tensor  # (d,)
+
+
+def do_nothing() -> None:
+    """Take no notice of a batch."""
 
 
 class Evaluator(ABC):
@@ -82,6 +87,19 @@ class Evaluator(ABC):
         Nothing is added while the other side of the selection is empty. None where the model
         gives no gradient with respect to its input.
         """
+
+    @property
+    def bytes_per_sample(self) -> int:
+        """What is kept of a sample as long as the evaluator is."""
+        return 0
+
+    @abstractmethod
+    def only(self, samples: Tensor) -> Evaluator:
+        """Return an evaluator on some of the samples (q,), ascending."""
+
+    @abstractmethod
+    def joined(self, others: Sequence[Evaluator]) -> Evaluator:
+        """Return an evaluator on these samples and those of others of the same query."""
 
     def hits(self, selection: Selection) -> Tensor:
         """Return for each sample whether a selection makes the event happen, (S,) bool."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from zorro.arguments import check_choice
 from zorro.errors import InputError
 from zorro.features import Features, features_of
-from zorro.noise.column_marginals import ColumnMarginals, SparseDraws
+from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.distributions import (
     Constant,
     FromFunction,
@@ -84,8 +84,8 @@ def draws_of(
         memory: bytes that sparse noise may keep; past that it is drawn again when asked for.
     """
     if isinstance(noise, ColumnMarginals):
-        return SparseDraws(
-            noise, candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
+        return noise.draws(
+            candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
         )
     return DenseDraws(_drawn(noise, candidates, seed=seed, query=query, samples=samples))
 

@@ -12,10 +12,11 @@ from torch import Tensor
 
 from zorro.column_values import ColumnValues
 from zorro.grouping import quotient_and_rest, ranges, repeated
+from zorro.noise.dense_columns import AddressedDraws, DenseColumns
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_on_cpu
 from zorro.noise.walks import walk
 
-# Sparse noise is multiplied entry by entry, dense noise as a matrix.
+# From this share of non-zeros on, drawing every entry is cheaper than drawing non-zeros.
 _DENSE = 0.2
 _ENTRIES_AT_ONCE = 1 << 22
 _DRAWN_AT_ONCE = 1 << 18  # on a CPU
@@ -43,9 +44,10 @@ class _Kept:
 class ColumnMarginals:
     """Draws entry (i, j) from the values that feature j takes in the data set.
 
-    Only non-zero values are drawn: along the entries of a column, the gap from one non-zero to
-    the next is geometric with the column's density. Each (seed, query, block of samples, column)
-    has a stream of its own, so that any column and any block can be drawn again alone.
+    Each (seed, query, block of samples, column) has a stream of its own, so that any column and
+    any block can be drawn again alone. Of features that are mostly zeros only the others are
+    drawn: along the entries of a column, the gap from one to the next is geometric with the
+    column's density. Of other features each entry is drawn.
 
     Args:
         columns: the non-zero values of the whole data set's features.
@@ -64,6 +66,7 @@ class ColumnMarginals:
         filled = columns.count > 0
         self._one_value[filled] = columns.values[self._first[filled]]
         self._one_value_each = columns.one_each
+        self._dense = DenseColumns.of(columns) if self.density > _DENSE else None
 
     @property
     def density(self) -> float:
@@ -72,8 +75,25 @@ class ColumnMarginals:
 
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
         """Return the noise (S, n, d) of `samples` for the candidates' features (n, d)."""
-        draws = SparseDraws(self, candidates.size(0), seed=seed, query=query, samples=samples)
+        draws = self.draws(candidates.size(0), seed=seed, query=query, samples=samples)
         return draws.matrices(torch.arange(len(samples), device=candidates.device))
+
+    def draws(
+        self, nodes: int, *, seed: int, query: int, samples: range, memory: int = 1 << 30
+    ) -> SparseDraws | AddressedDraws:
+        """Return the noise of some samples for so many nodes, in the form that is cheapest.
+
+        Args:
+            nodes: how many.
+            seed: of the noise.
+            query: the node that is explained.
+            samples: which ones.
+            memory: bytes that may be kept; past that noise is drawn again when asked for.
+        """
+        if self._dense is None:
+            return SparseDraws(self, nodes, seed=seed, query=query, samples=samples, memory=memory)
+        each = torch.arange(samples.start, samples.stop)
+        return AddressedDraws(self._dense, nodes, seed=seed, query=query, samples=each)
 
     def entries(self, columns: Tensor, keys: Tensor, *, nodes: int, first: int = BLOCK) -> Entries:
         """Draw the non-zeros of `columns` (k,) in the `first` samples of blocks `keys` (b,)."""
@@ -138,13 +158,26 @@ class SparseDraws:
         """Samples, candidate nodes and features."""
         return self._count, self._nodes, self._noise.num_features
 
-    def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every sample, (k, S, n)."""
+    @property
+    def numbers_per_sample(self) -> float:
+        """How many numbers are drawn for a sample."""
+        return self._noise.density * self._noise.num_features * self._nodes
+
+    def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
         samples, nodes, _ = self.shape
         entries = self._entries(columns)
-        dense = entries.value.new_zeros(columns.numel(), samples * nodes)
-        dense[entries.column, entries.position] = entries.value
-        return dense.view(-1, samples, nodes)
+        if rows is None:
+            dense = entries.value.new_zeros(columns.numel(), samples * nodes)
+            dense[entries.column, entries.position] = entries.value
+            return dense.view(-1, samples, nodes).transpose(1, 2)
+        sample, node = quotient_and_rest(entries.position, nodes)
+        place = torch.full((nodes,), -1, device=rows.device)
+        place[rows] = torch.arange(rows.numel(), device=rows.device)
+        mine = (place[node] >= 0).nonzero().flatten()
+        some = entries.value.new_zeros(columns.numel(), rows.numel(), samples)
+        some[entries.column[mine], place[node[mine]], sample[mine]] = entries.value[mine]
+        return some
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some samples whole, (q, n, d)."""
@@ -160,17 +193,13 @@ class SparseDraws:
     def times(self, weight: Tensor) -> Tensor:
         """Return Z W for a weight (d, h), as (n, S, h)."""
         samples, nodes, _ = self.shape
-        if self._kept is not None and not weight.is_cuda and self._noise.density <= _DENSE:
+        if self._kept is not None and not weight.is_cuda:
             return self._kept_times(weight).view(samples, nodes, -1).transpose(0, 1)
         product = weight.new_zeros(samples * nodes, weight.size(1))
         for columns in self._column_chunks(width=weight.size(1)):
-            if self._noise.density > _DENSE:
-                part = self.columns(columns).flatten(1)  # (k, S · n)
-                product += part.t() @ weight[columns]
-            else:
-                entries = self._entries(columns)
-                rows = entries.value.unsqueeze(1) * weight[columns[entries.column]]
-                product.index_add_(0, entries.position, rows)
+            entries = self._entries(columns)
+            rows = entries.value.unsqueeze(1) * weight[columns[entries.column]]
+            product.index_add_(0, entries.position, rows)
         return product.view(samples, nodes, -1).transpose(0, 1)
 
     def _kept_times(self, weight: Tensor) -> Tensor:
@@ -256,8 +285,7 @@ class SparseDraws:
 
     def _column_chunks(self, width: int = 1, most: int | None = None) -> list[Tensor]:
         samples, nodes, features = self.shape
-        share = 1.0 if self._noise.density > _DENSE else max(self._noise.density, 1e-4)
-        per_column = samples * nodes * share * width
+        per_column = samples * nodes * max(self._noise.density, 1e-4) * width
         at_once = max(1, int((most or _ENTRIES_AT_ONCE) / max(per_column, 1.0)))
         every = torch.arange(features, device=self._keys.device)
         return [every[start : start + at_once] for start in range(0, features, at_once)]

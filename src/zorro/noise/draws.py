@@ -17,8 +17,13 @@ class Draws(Protocol):
         """Samples, candidate nodes and features."""
         ...
 
-    def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every sample, (k, S, n)."""
+    @property
+    def numbers_per_sample(self) -> float:
+        """How many numbers are drawn for a sample, which says what one costs."""
+        ...
+
+    def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
         ...
 
     def matrices(self, samples: Tensor) -> Tensor:
@@ -50,9 +55,15 @@ class DenseDraws:
         samples, nodes, features = self._values.shape
         return samples, nodes, features
 
-    def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every sample, (k, S, n)."""
-        return self._values[:, :, columns].permute(2, 0, 1)
+    @property
+    def numbers_per_sample(self) -> float:
+        """How many numbers a sample has."""
+        return float(self._values[0].numel())
+
+    def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
+        values = self._values if rows is None else self._values[:, rows]
+        return values[:, :, columns].permute(2, 1, 0)
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some samples whole, (q, n, d)."""
@@ -84,9 +95,14 @@ class JoinedDraws:
         """Samples, candidate nodes and features."""
         return sum(self._counts), *self._parts[0].shape[1:]
 
-    def columns(self, columns: Tensor) -> Tensor:
-        """Return some columns of every sample, (k, S, n)."""
-        return torch.cat([part.columns(columns) for part in self._parts], dim=1)
+    @property
+    def numbers_per_sample(self) -> float:
+        """How many numbers are drawn for a sample."""
+        return max(part.numbers_per_sample for part in self._parts)
+
+    def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
+        return torch.cat([part.columns(columns, rows) for part in self._parts], dim=2)
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some samples whole, (q, n, d)."""

@@ -32,6 +32,16 @@ def child_keys(keys: Tensor, columns: Tensor) -> Tensor:
     return _mix(keys + (columns.unsqueeze(1) + 1) * _signed(_GOLDEN))
 
 
+def words(keys: Tensor, counters: Tensor) -> Tensor:
+    """Return a random 64-bit word (k, c), as int64, of `keys` (k,) at each of `counters` (c,)."""
+    if keys.device.type != "cpu":
+        return _mix(keys.unsqueeze(1) + (counters + 1) * _signed(_GOLDEN))
+    step = (counters.numpy().astype(np.uint64) + np.uint64(1)) * GOLDEN
+    word = keys.numpy().view(np.uint64)[:, None] + step
+    mix_in_place(word)
+    return torch.from_numpy(word.view(np.int64))
+
+
 def uniforms(keys: Tensor, counters: Tensor) -> Tensor:
     """Return one float64 in (0, 1) per pair of a key and a counter."""
     word = _mix(keys + (counters + 1) * _signed(_GOLDEN))

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, fx
 
-from zorro.agreement import same_output
 from zorro.cut import ComputationalGraph
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
-from zorro.fidelity.evaluator import Evaluator, Gains
+from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.traced.change import Change
-from zorro.fidelity.traced.layers import Unserved
-from zorro.fidelity.traced.plan import Mixing, Plan
+from zorro.fidelity.traced.changed_input import ChangedInput
+from zorro.fidelity.traced.entry import entries_of
+from zorro.fidelity.traced.plan import Mixing
 from zorro.fidelity.traced.program import Program, Record
 from zorro.model_state import undisturbed
 from zorro.noise import Draws
-from zorro.noise.draws import DenseDraws
+from zorro.noise.draws import JoinedDraws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
 
@@ -31,18 +31,18 @@ _CLOSE_ROUNDINGS = 16
 _CLOSE_DEVIATIONS = 4  # of those seen when the program was compared with the model
 _CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
 _NOISE_NUMBERS = 1 << 23
+_KEPT_VALUES = (
+    4  # of each state: with noise alone, with a selection, and after an activation or two
+)
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
-_MOST_UPDATES = 100  # of a running sum before it is summed anew, for rounding's sake
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """A place where the model first touches the features: state Σ_k A_k Y W_k + const."""
+class _OfNoise:
+    """What noise alone gives, with nothing selected."""
 
-    mixings: tuple[Mixing, ...]  # A_k, (q, n) over candidates
-    weights: tuple[Tensor, ...]  # W_k, (d, h)
-    parts: tuple[slice, ...]  # where W_k stands among the columns of all weights
-    constant: Tensor  # (q, h): bias and context
+    states: dict[fx.Node, Tensor]  # of each entry, (q, S, h)
+    product: Tensor | None  # Z W (n, S, H), where it is kept
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,10 @@ class TracedEvaluator(Evaluator):
         draws: the noise of this query.
         batched: the any-model evaluator on the same noise.
         memory: bytes that an evaluation may take, roughly.
+        on_batch: called before each batch; what it raises ends the evaluation.
         always_by_row: compute changed rows alone even where it is more work, for a test of it.
+        searches: whether elements will be added, or one selection is to be looked at.
+        known: what noise gives with nothing selected, where that has been computed.
     """
 
     name = "traced"
@@ -88,7 +91,10 @@ class TracedEvaluator(Evaluator):
         batched: BatchedEvaluator,
         *,
         memory: int = DEFAULT_MEMORY,
+        on_batch: Callable[[], None] = do_nothing,
         always_by_row: bool = False,
+        searches: bool = True,
+        known: _OfNoise | None = None,
     ) -> None:
         self.graph = graph
         self.event = batched.event
@@ -98,6 +104,8 @@ class TracedEvaluator(Evaluator):
         self._program = program
         self._draws = draws
         self._batched = batched
+        self._memory = memory
+        self._on_batch = on_batch
         self._always_by_row = always_by_row
         self._x = graph.candidate_x
         self._close = max(
@@ -105,30 +113,79 @@ class TracedEvaluator(Evaluator):
             _CLOSE_ROUNDINGS * torch.finfo(graph.x.dtype).eps,
             _CLOSE_DEVIATIONS * program.deviation,
         )
-        self._entries, self._weight = program.kept("entries", lambda: _entries_of(program, graph))
-        self._noise_product = draws.times(self._weight)  # (n, S, H)
-        self._true_product = self._x @ self._weight  # (n, H)
-        self._noise_states = {
-            node: entry.constant.unsqueeze(1) + self._mixed(entry, self._noise_product)
-            for node, entry in self._entries.items()
-        }  # each (q, S, h)
+        self._entries, weight = program.kept("entries", lambda: entries_of(program, graph))
+        self._changed = ChangedInput(
+            self._x,
+            draws,
+            weight,
+            memory=memory // 8,
+            on_batch=on_batch,
+            noise=None if known is None else known.product,
+            keeps_noise=searches,
+        )
+        self._noise_states = self._states_of_noise() if known is None else known.states
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
         numbers = memory // 32 if graph.x.is_cuda else min(memory // 32, _CPU_NUMBERS)
         self._pairs_at_once = max(1, numbers // max(1, width))
-        self._columns_at_once = max(1, _NOISE_NUMBERS // max(1, self._x.size(0) * self.samples))
         least = min(state.size(0) for state in self._noise_states.values())
         self._changes_at_once = self._pairs_at_once * max(1, min(_MOST_JOINED, least))
         self._last: _Base | None = None
         self._kept_noise: dict[int, Tensor] = {}
         self._most_kept = memory // 8 // max(1, self._x.numel() * self._x.element_size())
-        self._product = torch.zeros_like(self._noise_product)
-        self._product_features = torch.zeros_like(self._x[0], dtype=torch.bool)
-        self._product_updates = 0
+
+    def only(self, samples: Tensor) -> TracedEvaluator:
+        """Return an evaluator on some of the samples (q,), ascending."""
+        few = {node: state[:, samples] for node, state in self._noise_states.items()}
+        batched = self._batched.only(samples)
+        return self._on(self._draws.only(samples), batched, _OfNoise(few, None))
+
+    def joined(self, others: Sequence[Evaluator]) -> TracedEvaluator:
+        """Return an evaluator on these samples and those of others of the same kind."""
+        every = [self, *(other for other in others if isinstance(other, TracedEvaluator))]
+        states = {
+            node: torch.cat([one._noise_states[node] for one in every], dim=1)
+            for node in self._noise_states
+        }
+        products = [one._changed.noise for one in every if one._changed.noise is not None]
+        product = torch.cat(products, dim=1) if len(products) == len(every) else None
+        draws = JoinedDraws([one._draws for one in every])
+        batched = self._batched.joined([one._batched for one in every[1:]])
+        return self._on(draws, batched, _OfNoise(states, product))
+
+    def _on(self, draws: Draws, batched: BatchedEvaluator, known: _OfNoise) -> TracedEvaluator:
+        return TracedEvaluator(
+            self._predictor,
+            self._program,
+            self.graph,
+            draws,
+            batched,
+            memory=self._memory,
+            on_batch=self._on_batch,
+            always_by_row=self._always_by_row,
+            known=known,
+        )
+
+    def _states_of_noise(self) -> dict[fx.Node, Tensor]:
+        """Return each entry's states (q, S, h) with nothing selected."""
+        parts: dict[fx.Node, list[Tensor]] = {node: [] for node in self._entries}
+        for _, product in self._changed.noise_products():
+            for node, entry in self._entries.items():
+                parts[node].append(entry.constant.unsqueeze(1) + entry.mixed(product))
+        return {
+            node: states[0] if len(states) == 1 else torch.cat(states, dim=1)
+            for node, states in parts.items()
+        }
 
     @property
     def evaluations(self) -> int:
         """Perturbed inputs evaluated so far."""
         return self._runs + self._batched.evaluations
+
+    @property
+    def bytes_per_sample(self) -> int:
+        """What is kept of a sample: states and what follows from them."""
+        numbers = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
+        return _KEPT_VALUES * numbers * self._x.element_size()
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
@@ -144,15 +201,16 @@ class TracedEvaluator(Evaluator):
             node: [mixing.restricted(rows) for mixing in entry.mixings]
             for node, entry in self._entries.items()
         }
-        for first in range(0, columns.numel(), self._columns_at_once):
-            some = columns[first : first + self._columns_at_once]
-            change = self._change(some, rows)  # (k, S, v)
+        at_once = max(1, _NOISE_NUMBERS // max(1, rows.numel() * self.samples))
+        for first in range(0, columns.numel(), at_once):
+            some = columns[first : first + at_once]
+            change = self._changed.at(some, rows)  # (k, v, S)
             change *= _sign(selection.features[some], change)
 
             def changes(
                 candidate: Tensor, sample: Tensor, some: Tensor = some, change: Tensor = change
             ) -> dict[fx.Node, Change]:
-                delta = change[candidate, sample].t()  # (v, p)
+                delta = change[candidate, :, sample].t()  # (v, p)
                 return {
                     node: Change(
                         base.states[node],
@@ -164,7 +222,7 @@ class TracedEvaluator(Evaluator):
                 }
 
             part = slice(first, first + some.numel())
-            pairs = (change != 0).any(-1).nonzero()  # (p, 2): candidate, sample
+            pairs = (change != 0).any(1).nonzero()  # (p, 2): candidate, sample
             self._run_pairs(pairs, changes, base, scores[part], ran[part])
         return self._settled(scores, ran, selection, columns=columns)
 
@@ -173,7 +231,7 @@ class TracedEvaluator(Evaluator):
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (r, S)
-        product = self._change_product(selection)[rows]  # (r, S, H)
+        product = self._changed.product(selection.columns, rows)  # (r, S, H)
         product *= _sign(selection.nodes[rows], product)
         pairs = (product != 0).any(-1).nonzero()  # (p, 2): candidate, sample
         columns = {
@@ -199,21 +257,62 @@ class TracedEvaluator(Evaluator):
     def gains(self, selection: Selection) -> Gains:
         """Return what each element would add, from a backward pass through the traced model."""
         base = self._base(selection, recorded=True)  # the best are tested next
-        product = self._change_product(selection)  # (n, S, H)
-        rows = selection.rows
-        nodes = torch.zeros_like(self._x[:, 0])
-        features = torch.zeros_like(self._x[0])
         gradients = self._gradients(base)  # of each entry, (q, S, h)
+        width = sum(weight.size(1) for entry in self._entries.values() for weight in entry.weights)
+        if selection.columns.numel() <= width:
+            nodes = self._node_gains_by_column(gradients, selection.columns)
+        else:
+            nodes = self._node_gains_by_product(gradients, selection.columns)
+        return Gains(
+            nodes / self.samples, self._feature_gains(gradients, selection.rows) / self.samples
+        )
+
+    def _feature_gains(self, gradients: Mapping[fx.Node, Tensor], rows: Tensor) -> Tensor:
+        """Return what X − Z at some rows gives with the gradients, feature by feature, (d,)."""
+        gains = torch.zeros_like(self._x[0])
+        if rows.numel() == 0:
+            return gains
+        for node, mixing, weight, _ in self._terms():
+            flat = gradients[node].flatten(1)  # (q, S · h)
+            by_row = (mixing.columns(rows).t() @ flat).view(rows.numel(), self.samples, -1)
+            self._on_batch()
+            drawn = self._draws.transposed_times(by_row, rows)  # (d, h)
+            true = self._x[rows].t() @ by_row.sum(1)
+            gains += ((true - drawn) * weight).sum(1)
+        return gains
+
+    def _node_gains_by_column(self, gradients: Mapping[fx.Node, Tensor], columns: Tensor) -> Tensor:
+        """Return what X − Z at some columns gives with the gradients, node by node, (n,)."""
+        gains = torch.zeros_like(self._x[:, 0])
+        for some, change in self._changed.everywhere(columns):  # (c,), (c, n, S)
+            for node, mixing, weight, _ in self._terms():
+                toward = weight[some] @ gradients[node].transpose(1, 2)  # (q, c, S)
+                by_row = mixing.transposed_times(toward)  # (n, c, S)
+                gains += (by_row * change.transpose(0, 1)).sum((1, 2))
+        return gains
+
+    def _node_gains_by_product(
+        self, gradients: Mapping[fx.Node, Tensor], columns: Tensor
+    ) -> Tensor:
+        """Return the same, from the product with the weights: less work for many columns."""
+        gains = torch.zeros_like(self._x[:, 0])
+        at_once = max(1, _NOISE_NUMBERS // max(1, self.samples * self._changed.width))
+        every = torch.arange(self._x.size(0), device=self.device)
+        by_row = {
+            place: mixing.transposed_times(gradients[node])  # (n, S, h)
+            for place, (node, mixing, _, _) in enumerate(self._terms())
+        }
+        for rows in _chunks(every, at_once):
+            product = self._changed.product(columns, rows)  # (v, S, H)
+            for place, (_, _, _, part) in enumerate(self._terms()):
+                gains[rows] += (by_row[place][rows] * product[:, :, part]).sum((1, 2))
+        return gains
+
+    def _terms(self) -> Iterator[tuple[fx.Node, Mixing, Tensor, slice]]:
+        """Return A_k, W_k and where W_k stands among all weights, entry by entry."""
         for node, entry in self._entries.items():
             for mixing, weight, part in zip(entry.mixings, entry.weights, entry.parts, strict=True):
-                by_row = mixing.transposed_times(gradients[node])  # (n, S, h)
-                nodes += (by_row * product[:, :, part]).sum((1, 2))
-                if rows.numel():
-                    by_row = by_row[rows]  # (v, S, h)
-                    drawn = self._draws.transposed_times(by_row, rows)  # (d, h)
-                    true = self._x[rows].t() @ by_row.sum(1)
-                    features += ((true - drawn) * weight).sum(1)
-        return Gains(nodes / self.samples, features / self.samples)
+                yield node, mixing, weight, part
 
     def _gradients(self, base: _Base) -> dict[fx.Node, Tensor]:
         """Return the gradient of the event's log-probability for each entry's states."""
@@ -224,6 +323,7 @@ class TracedEvaluator(Evaluator):
                 node: state[:, some].detach().requires_grad_()
                 for node, state in base.states.items()
             }
+            self._on_batch()
             self._runs += some.numel()
             with undisturbed(self._predictor.model), torch.enable_grad():
                 scores = self._predictor.as_columns(self._program.run(few))
@@ -277,9 +377,10 @@ class TracedEvaluator(Evaluator):
             return last
         states = self._noise_states
         if not selection.is_blank:
-            product = self._change_product(selection)[selection.rows]  # (v, S, H)
+            rows = selection.rows
+            product = self._changed.product(selection.columns, rows)  # (v, S, H)
             states = {
-                node: state + self._mixed(self._entries[node], product, selection.rows)
+                node: state + self._entries[node].mixed(product, rows)
                 for node, state in self._noise_states.items()
             }
         every = torch.arange(self.samples, device=self.device)
@@ -299,60 +400,9 @@ class TracedEvaluator(Evaluator):
         )
         return self._last
 
-    def _change_product(self, selection: Selection) -> Tensor:
-        """Return (X − Z) W over the selected features, for all candidates, (n, S, H).
-
-        A search asks for one feature more than the last time, and gets that column added.
-        """
-        if selection.features is self._product_features:
-            return self._product
-        before = self._product_features
-        added = (selection.features & ~before).nonzero().flatten()
-        grew_by_one = added.numel() == 1 and not bool((before & ~selection.features).any())
-        if grew_by_one and self._product_updates < _MOST_UPDATES:
-            self._product_updates += 1
-            self._product = self._product + self._product_of(added)
-        else:
-            self._product_updates = 0
-            self._product = self._product_from_scratch(selection)
-        self._product_features = selection.features
-        return self._product
-
-    def _product_from_scratch(self, selection: Selection) -> Tensor:
-        if 2 * selection.columns.numel() <= selection.features.numel():
-            return self._product_of(selection.columns)
-        everything = self._true_product.unsqueeze(1) - self._noise_product
-        return everything - self._product_of((~selection.features).nonzero().flatten())
-
-    def _product_of(self, columns: Tensor) -> Tensor:
-        product = torch.zeros_like(self._noise_product)
-        for some in _chunks(columns, self._columns_at_once):
-            change = self._change(some)  # (k, S, n)
-            product += (
-                (change.flatten(1).t() @ self._weight[some])
-                .view(self.samples, -1, self._weight.size(1))
-                .transpose(0, 1)
-            )
-        return product
-
-    def _change(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return (X − Z)ᵀ at some columns and rows, (k, S, v)."""
-        noise = self._draws.columns(columns)  # (k, S, n)
-        if rows is None or rows.numel() == self._x.size(0):
-            return self._x[:, columns].t().unsqueeze(1) - noise
-        return self._x[rows][:, columns].t().unsqueeze(1) - noise[:, :, rows]
-
-    def _mixed(self, entry: _Entry, product: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return Σ_k A_k P_k for products P (v, S, H) at some rows, as (q, S, h)."""
-        mixings = [m if rows is None else m.restricted(rows) for m in entry.mixings]
-        first, *others = (
-            mixing.times(product[:, :, part])
-            for mixing, part in zip(mixings, entry.parts, strict=True)
-        )
-        return sum(others, start=first)
-
     @contextmanager
     def _running(self, inputs: int) -> Iterator[None]:
+        self._on_batch()
         self._runs += inputs
         with undisturbed(self._predictor.model), torch.no_grad():
             yield
@@ -407,115 +457,9 @@ class TracedEvaluator(Evaluator):
         return torch.stack([self._kept_noise[sample] for sample in samples])
 
 
-def check(
-    predictor: Predictor,
-    program: Program,
-    graph: ComputationalGraph,
-    draws: Draws,
-    *,
-    memory: int,
-) -> None:
-    """Raise `Unserved` unless a program gives the model's scores on this query.
-
-    Both are run on a few samples with nothing selected, with half of everything selected, and
-    with a node and a feature added to it.
-    """
-    few = DenseDraws(draws.matrices(torch.arange(min(3, draws.shape[0]), device=graph.x.device)))
-    asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=True)
-    try:
-        traced = TracedEvaluator(
-            predictor, program, graph, few, asked, memory=memory, always_by_row=True
-        )
-        ours, masks = _trial(traced)
-    except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
-        raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
-    noise = few.matrices(torch.arange(few.shape[0], device=graph.x.device))
-    inputs = torch.cat([torch.where(mask, graph.candidate_x, noise) for mask in masks])
-    theirs = asked.run(inputs)
-    if not same_output(ours, theirs):
-        worst = int((ours - theirs).abs().amax(-1).argmax())
-        raise Unserved(
-            f"its traced scores {[round(float(v), 4) for v in ours[worst]]} are not the model's "
-            f"{[round(float(v), 4) for v in theirs[worst]]}"
-        )
-    off = (ours - theirs).abs().amax(-1) / (1 + theirs.abs().amax(-1))
-    program.deviation = float(off.nan_to_num(0.0).max())
-
-
-def _trial(traced: TracedEvaluator) -> tuple[Tensor, list[Tensor]]:
-    """Return scores of every kind, and the masks (n, d) that they belong to."""
-    nothing = Selection.empty(*traced.shape, device=traced.device)
-    generator = torch.Generator().manual_seed(0)
-    half = Selection(
-        torch.rand(traced.shape[0], generator=generator).to(traced.device) < 0.5,
-        torch.rand(traced.shape[1], generator=generator).to(traced.device) < 0.5,
-    )
-    row = _one_of_each(half.nodes)
-    column = _one_of_each(half.features)
-    scores = torch.cat(
-        [
-            traced.scores(nothing),
-            traced.scores(half),
-            *traced.scores_toggling_nodes(half, row),
-            *traced.scores_toggling_features(half, column),
-        ]
-    )
-    selections = [
-        nothing,
-        half,
-        *[half.toggling_node(int(index)) for index in row],
-        *[half.toggling_feature(int(index)) for index in column],
-    ]
-    return scores, [kept.mask for kept in selections]
-
-
-def _one_of_each(mask: Tensor) -> Tensor:
-    """Return a place where a mask is true and one where it is not, as far as there are."""
-    return torch.cat([mask.nonzero().flatten()[:1], (~mask).nonzero().flatten()[:1]])
-
-
 def _sign(selected: Tensor, change: Tensor) -> Tensor:
     """Return +1 for elements (k,) that are added and −1 for those taken out, (k, 1, 1)."""
     return (1 - 2 * selected.to(change)).view(-1, 1, 1)
-
-
-def _entries_of(
-    program: Program, graph: ComputationalGraph
-) -> tuple[dict[fx.Node, _Entry], Tensor]:
-    """Return the program's entries over all candidates, and all their weights side by side."""
-    entries: dict[fx.Node, _Entry] = {}
-    weights: list[Tensor] = []
-    start = 0
-    for node, plan in program.entries.items():
-        identity = torch.eye(graph.x.size(1), device=graph.x.device, dtype=graph.x.dtype)
-        own = tuple(identity if weight is None else weight for weight in plan.weights)
-        parts = []
-        for weight in own:
-            parts.append(slice(start, start + weight.size(1)))
-            start += weight.size(1)
-        weights.extend(own)
-        entries[node] = _Entry(
-            mixings=tuple(
-                mixing.spread(plan.needs, graph.candidates.numel()) for mixing in plan.mixings
-            ),
-            weights=own,
-            parts=tuple(parts),
-            constant=_constant(plan, own, graph),
-        )
-    if not entries:
-        raise Unserved("its output does not depend on the features")
-    return entries, torch.cat(weights, dim=1)
-
-
-def _constant(plan: Plan, weights: tuple[Tensor, ...], graph: ComputationalGraph) -> Tensor:
-    """Return what the context's features and the bias add to a state, (q, h)."""
-    context = graph.x[plan.needs]  # (m, d)
-    context = context * (plan.needs >= graph.candidates.numel()).unsqueeze(1)
-    first, *others = (
-        mixing.times(context @ weight) for mixing, weight in zip(plan.mixings, weights, strict=True)
-    )
-    total = sum(others, start=first)
-    return total if plan.bias is None else total + plan.bias
 
 
 def _chunks(values: Tensor, size: int) -> list[Tensor]:

@@ -1,0 +1,152 @@
+"""How true features differ from a query's noise, X − Z, and what that gives with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from zorro.noise import Draws
+
+_DRAWN_AT_ONCE = 1 << 27  # numbers of noise
+_LEAST_SAMPLES = 4
+_NUMBERS_AT_ONCE = 1 << 22  # of a change of some columns
+
+
+class ChangedInput:
+    """X − Z for all candidates, features and samples, of which only what is asked for is made.
+
+    Args:
+        x: (n, d), the candidates' true features.
+        draws: Z (S, n, d).
+        weight: W (d, H).
+        memory: bytes that may be kept; past that things are drawn again when asked for.
+        on_batch: called before noise is drawn.
+        noise: Z W (n, S, H), where it is known.
+        keeps_noise: whether to keep Z W where it fits, for gains of all features together.
+    """
+
+    def __init__(
+        self,
+        x: Tensor,
+        draws: Draws,
+        weight: Tensor,
+        *,
+        memory: int,
+        on_batch: Callable[[], None],
+        noise: Tensor | None = None,
+        keeps_noise: bool = True,
+    ) -> None:
+        self._x = x
+        self._draws = draws
+        self._weight = weight
+        self._memory = memory
+        self._on_batch = on_batch
+        self._true = x @ weight  # (n, H)
+        self.noise = noise  # Z W (n, S, H), if it is kept
+        self._keeps_noise = keeps_noise
+        self._columns: dict[int, int] = {}  # where X − Z of a column is kept
+        self._kept = x.new_empty(0, x.size(0), draws.shape[0])  # (k, n, S)
+
+    @property
+    def width(self) -> int:
+        """H, of all weights together."""
+        return self._weight.size(1)
+
+    def noise_products(self) -> Iterator[tuple[slice, Tensor]]:
+        """Yield Z W (n, s, H) of some samples at a time."""
+        if self.noise is not None:
+            yield slice(0, self.noise.size(1)), self.noise
+            return
+        samples, nodes, _ = self._draws.shape
+        a_sample = nodes * self._weight.size(1) * self._weight.element_size()
+        step = max(_LEAST_SAMPLES, int(_DRAWN_AT_ONCE / max(1.0, self._draws.numbers_per_sample)))
+        step = max(1, min(step, samples, self._memory // max(1, a_sample)))
+        keeps = self._keeps_noise and samples * a_sample <= self._memory
+        parts = []
+        for first in range(0, samples, step):
+            self._on_batch()
+            some = torch.arange(first, min(first + step, samples), device=self._x.device)
+            draws = self._draws if step == samples else self._draws.only(some)
+            product = draws.times(self._weight)
+            yield slice(first, first + some.numel()), product
+            if keeps:
+                parts.append(product)
+        if keeps:
+            self.noise = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def at(self, columns: Tensor, rows: Tensor) -> Tensor:
+        """Return X − Z at some columns and rows, (k, v, S)."""
+        noise = self._draws.columns(columns, rows)
+        return self._x[rows][:, columns].t().unsqueeze(2) - noise
+
+    def everywhere(self, columns: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield some columns (c,) and their X − Z (c, n, S), until all (k,) have been."""
+        nodes, samples = self._kept.shape[1:]
+        a_column = max(1, nodes * samples)
+        most = self._memory // (a_column * self._x.element_size())
+        step = max(1, _NUMBERS_AT_ONCE // a_column)
+        if columns.numel() == 0:
+            return
+        if columns.numel() <= most:
+            self._keep(columns, most)
+        for some in torch.split(columns, step):
+            if columns.numel() > most:
+                self._on_batch()
+                yield some, self._drawn(some)
+            else:
+                place = [self._columns[column] for column in some.tolist()]
+                first = place[0]
+                if place == list(range(first, first + len(place))):
+                    yield some, self._kept[first : first + len(place)]
+                else:
+                    yield some, self._kept[place]
+
+    def product(self, columns: Tensor, rows: Tensor) -> Tensor:
+        """Return (X − Z) W over some columns (k,), at some rows (v,), as (v, S, H)."""
+        every = self._x.size(1)
+        if 2 * columns.numel() <= every:
+            return self._product_of(columns, rows)
+        is_left_out = torch.ones(every, dtype=torch.bool, device=columns.device)
+        is_left_out[columns] = False
+        left_out = is_left_out.nonzero().flatten()
+        return self._product_of_all(rows) - self._product_of(left_out, rows)
+
+    def _product_of(self, columns: Tensor, rows: Tensor) -> Tensor:
+        result = self._weight.new_zeros(rows.numel(), self._draws.shape[0], self._weight.size(1))
+        if columns.numel() == 0 or rows.numel() == 0:
+            return result
+        at_once = max(1, _NUMBERS_AT_ONCE // (columns.numel() * self._draws.shape[0]))
+        for some in torch.split(torch.arange(rows.numel(), device=rows.device), at_once):
+            change = self.at(columns, rows[some])  # (k, v, S)
+            flat = change.flatten(1).t() @ self._weight[columns]  # (v · S, H)
+            result[some] = flat.view(some.numel(), -1, self._weight.size(1))
+        return result
+
+    def _product_of_all(self, rows: Tensor) -> Tensor:
+        if self.noise is not None:
+            return self._true[rows].unsqueeze(1) - self.noise[rows]
+        return self._product_of(torch.arange(self._x.size(1), device=rows.device), rows)
+
+    def _keep(self, columns: Tensor, most: int) -> None:
+        """Keep X − Z of columns, and of others as long as there is room."""
+        new = [column for column in columns.tolist() if column not in self._columns]
+        if not new:
+            return
+        if len(self._columns) + len(new) > most:
+            self._columns.clear()
+            new = columns.tolist()
+        start = len(self._columns)
+        if start + len(new) > self._kept.size(0):
+            larger = min(most, 2 * (start + len(new)))
+            kept = self._kept.new_empty(larger, *self._kept.shape[1:])
+            kept[:start] = self._kept[:start]
+            self._kept = kept
+        self._on_batch()
+        drawn = self._drawn(torch.tensor(new, device=columns.device))
+        self._kept[start : start + len(new)] = drawn
+        self._columns.update((column, start + place) for place, column in enumerate(new))
+
+    def _drawn(self, columns: Tensor) -> Tensor:
+        return self._x[:, columns].t().unsqueeze(2) - self._draws.columns(columns)

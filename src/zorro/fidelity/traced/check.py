@@ -1,0 +1,84 @@
+"""Does a traced program give what its model gives?"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from zorro.agreement import same_output
+from zorro.cut import ComputationalGraph
+from zorro.fidelity.batched import BatchedEvaluator
+from zorro.fidelity.traced.evaluator import TracedEvaluator
+from zorro.fidelity.traced.layers import Unserved
+from zorro.fidelity.traced.program import Program
+from zorro.noise import Draws
+from zorro.noise.draws import DenseDraws
+from zorro.predictor import Predictor
+from zorro.selection import Selection
+
+
+def check(
+    predictor: Predictor,
+    program: Program,
+    graph: ComputationalGraph,
+    draws: Draws,
+    *,
+    memory: int,
+) -> None:
+    """Raise `Unserved` unless a program gives the model's scores on this query.
+
+    Both are run on a few samples with nothing selected, with half of everything selected, and
+    with a node and a feature added to it.
+    """
+    few = DenseDraws(draws.matrices(torch.arange(min(3, draws.shape[0]), device=graph.x.device)))
+    asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=True)
+    try:
+        traced = TracedEvaluator(
+            predictor, program, graph, few, asked, memory=memory, always_by_row=True
+        )
+        ours, masks = _trial(traced)
+    except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
+        raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
+    noise = few.matrices(torch.arange(few.shape[0], device=graph.x.device))
+    inputs = torch.cat([torch.where(mask, graph.candidate_x, noise) for mask in masks])
+    theirs = asked.run(inputs)
+    if not same_output(ours, theirs):
+        worst = int((ours - theirs).abs().amax(-1).argmax())
+        raise Unserved(
+            f"its traced scores {[round(float(v), 4) for v in ours[worst]]} are not the model's "
+            f"{[round(float(v), 4) for v in theirs[worst]]}"
+        )
+    off = (ours - theirs).abs().amax(-1) / (1 + theirs.abs().amax(-1))
+    program.deviation = float(off.nan_to_num(0.0).max())
+
+
+def _trial(traced: TracedEvaluator) -> tuple[Tensor, list[Tensor]]:
+    """Return scores of every kind, and the masks (n, d) that they belong to."""
+    nothing = Selection.empty(*traced.shape, device=traced.device)
+    generator = torch.Generator().manual_seed(0)
+    half = Selection(
+        torch.rand(traced.shape[0], generator=generator).to(traced.device) < 0.5,
+        torch.rand(traced.shape[1], generator=generator).to(traced.device) < 0.5,
+    )
+    row = _one_of_each(half.nodes)
+    column = _one_of_each(half.features)
+    scores = torch.cat(
+        [
+            traced.scores(nothing),
+            traced.scores(half),
+            *traced.scores_toggling_nodes(half, row),
+            *traced.scores_toggling_features(half, column),
+        ]
+    )
+    selections = [
+        nothing,
+        half,
+        *[half.toggling_node(int(index)) for index in row],
+        *[half.toggling_feature(int(index)) for index in column],
+    ]
+    return scores, [kept.mask for kept in selections]
+
+
+def _one_of_each(mask: Tensor) -> Tensor:
+    """Return a place where a mask is true and one where it is not, as far as there are."""
+    return torch.cat([mask.nonzero().flatten()[:1], (~mask).nonzero().flatten()[:1]])
