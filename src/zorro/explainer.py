@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, SupportsIndex, TypeVar
 
@@ -22,16 +23,17 @@ from zorro.errors import InputError, ModelError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
 from zorro.features import Features, features_of
 from zorro.fidelity import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
-from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.evaluator import Evaluator, do_nothing
 from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
 from zorro.inference_mode import ordinary, outside_inference_mode
 from zorro.memory import default_budget
 from zorro.meter import Meter
-from zorro.noise import Draws, Noise, NoiseFunction, draws_of, resolve
+from zorro.noise import Noise, NoiseFunction, draws_of, resolve
 from zorro.options import Search, check_parameters
 from zorro.predictor import Model, Predictor, probabilities
 from zorro.search import (
     Budget,
+    BudgetSpent,
     Certified,
     Laboratory,
     OnStep,
@@ -49,6 +51,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _GUARDED = 2  # samples that are evaluated again where all else is redrawn too
 _DOUBTFUL = 8  # where it is not clear that nothing else matters
+_FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
+_FEWEST = 8  # measured even if there is no time
 
 
 class _MoreMattersError(Exception):
@@ -80,11 +84,14 @@ class Zorro:
             the guided one; None tries all.
         samples: noise samples that the search sees.
         fresh_samples: further samples, unseen by the search, on which the fidelity is measured.
+            When None it is told from the certificate's own samples, which are unseen too and as
+            many as the proof took; without a certificate from 1,000.
         confidence: of the fidelity's interval.
         beyond_chance: ask for a set that adds something where random inputs get the answer
             often enough: F(S) ≥ F(∅) + τ (1 − F(∅)), certified in the same way. The guided
             search's.
-        max_seconds: time for one search; then the best so far is returned, and said to be that.
+        max_seconds: time for one explanation, all of it; then the best so far is returned, and
+            said to be that.
         max_elements: most nodes and features together.
         max_evaluations: most perturbed inputs that a search runs. These limits are the guided
             search's.
@@ -120,7 +127,7 @@ class Zorro:
         delta: float | None = 0.05,
         k: int | None = 10,
         samples: int = 100,
-        fresh_samples: int = 1000,
+        fresh_samples: int | None = None,
         confidence: float = 0.95,
         beyond_chance: bool = False,
         max_seconds: float | None = None,
@@ -223,14 +230,14 @@ class Zorro:
                 predicting the other.
             on_step: told of each step of the search; what it raises ends the search.
         """
-        started = time.perf_counter()
+        budget = self._budget()
 
         def on(graph: ComputationalGraph) -> Explanation:
             versus = _versus(graph, why_not, contrast)
-            laboratory = self._laboratory(graph, versus)
-            result = self._search(laboratory, None, on_step)
+            laboratory = self._laboratory(graph, versus, budget)
+            result = self._search(laboratory, budget, None, on_step)
             guarded = self._guarded(graph, laboratory, result.found.selection)
-            return self._explanation(guarded, versus, result, laboratory, started)
+            return self._explanation(guarded, versus, result, laboratory, budget)
 
         return self._on_a_sufficient_cut(node, on)
 
@@ -272,27 +279,31 @@ class Zorro:
         self, graph: ComputationalGraph, max_explanations: int, max_depth: int, distinct: bool
     ) -> list[Explanation]:
         """Return several explanations found on one cut."""
-        started = time.perf_counter()
-        laboratory = self._laboratory(graph, None)
+        whole = budget = self._budget()
+        laboratory = self._laboratory(graph, None, whole)
         results: list[Explanation] = []
         selections: list[Selection] = []
-        budget = self._budget()
+
+        def find(allowed: Selection) -> Certified:
+            return self._search(laboratory, budget, allowed)
+
         every = search_multiple(
-            laboratory.evaluator(laboratory.draws(range(self.parameters.samples))),
-            lambda allowed: self._search(laboratory, allowed),
+            laboratory.seen(range(self.parameters.samples)),
+            find,
             tau=self.parameters.tau,
             max_depth=max_depth,
         )
-        for result in every:
-            selection = result.found.selection
-            if not any(self._repeats(selection, other, distinct) for other in selections):
-                selections.append(selection)
-                guarded = self._guarded(graph, laboratory, selection)
-                results.append(self._explanation(guarded, None, result, laboratory, started))
-                started = time.perf_counter()
-                laboratory.restart()
-            if len(results) == max_explanations or budget.is_spent(laboratory.evaluations):
-                break
+        with contextlib.suppress(BudgetSpent):
+            for result in every:
+                selection = result.found.selection
+                if not any(self._repeats(selection, other, distinct) for other in selections):
+                    selections.append(selection)
+                    guarded = self._guarded(graph, laboratory, selection)
+                    results.append(self._explanation(guarded, None, result, laboratory, budget))
+                    budget = dataclasses.replace(budget, started=time.perf_counter())
+                    laboratory.restart()
+                if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
+                    break
         return results
 
     def _on_a_sufficient_cut(
@@ -331,13 +342,11 @@ class Zorro:
         self, graph: ComputationalGraph, laboratory: Laboratory, selection: Selection
     ) -> bool:
         """Whether some samples that were evaluated last give the same with all else redrawn."""
-        draws, evaluator = laboratory.last
-        count = min(_DOUBTFUL if self._extractor.reach.doubtful else _GUARDED, draws.shape[0])
-        first = torch.arange(count, device=graph.x.device)
-        noise = draws.only(first).matrices(first)
-        inputs = torch.where(selection.mask, graph.candidate_x, noise)  # (s, n, d)
-        expected = evaluator.first_scores(selection, count)  # (s, C)
-        return close(self._extractor.guard.scores(graph, inputs), expected)
+        evaluator = laboratory.last
+        count = min(_DOUBTFUL if self._extractor.reach.doubtful else _GUARDED, evaluator.samples)
+        few = evaluator.only(torch.arange(count, device=graph.x.device))
+        inputs = few.inputs(selection)  # (s, n, d)
+        return close(self._extractor.guard.scores(graph, inputs), few.scores(selection))
 
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
         """Whether a set says what another one said: in part, for the guided search."""
@@ -349,18 +358,22 @@ class Zorro:
         return selection.overlaps(other)
 
     def _search(
-        self, laboratory: Laboratory, allowed: Selection | None, on_step: OnStep = unwatched
+        self,
+        laboratory: Laboratory,
+        budget: Budget,
+        allowed: Selection | None,
+        on_step: OnStep = unwatched,
     ) -> Certified:
         p = self.parameters
         if p.search == "paper":
-            evaluator = laboratory.evaluator(laboratory.draws(range(p.samples)))
+            evaluator = laboratory.seen(range(p.samples))
             return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step))
         find = partial(
             search_certified,
             laboratory,
             samples=p.samples,
             k=p.k,
-            budget=self._budget(),
+            budget=budget,
             allowed=allowed,
             on_step=on_step,
         )
@@ -418,7 +431,7 @@ class Zorro:
             why_not: measure against this class, as `explain` does, and
             contrast: in what sense.
         """
-        count = self.parameters.fresh_samples if samples is None else samples
+        count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
         graph = self._on_a_sufficient_cut(node, self._guarded_with_nothing_kept)
         versus = _versus(graph, why_not, contrast)
@@ -431,22 +444,44 @@ class Zorro:
             confidence=self.parameters.confidence,
         )
 
+    @property
+    def fresh_samples(self) -> int:
+        """On how many samples fidelity is measured where no certificate has measured it."""
+        given = self.parameters.fresh_samples
+        return _FRESH if given is None else given
+
     def _guarded_with_nothing_kept(self, graph: ComputationalGraph) -> ComputationalGraph:
-        laboratory = self._laboratory(graph, None)
-        evaluator = laboratory.evaluator(laboratory.draws(range(_DOUBTFUL)))
+        laboratory = self._laboratory(graph, None, Budget())
+        evaluator = laboratory.fixed(range(_DOUBTFUL))
         nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
         return self._guarded(graph, laboratory, nothing)
 
-    def _laboratory(self, graph: ComputationalGraph, versus: Versus | None) -> Laboratory:
-        p = self.parameters
-        return Laboratory(
-            lambda samples: self._draws(graph, samples),
-            lambda draws: self._choice.evaluator(graph, draws, _event(graph, versus)),
-            first=p.samples + p.fresh_samples,
-        )
+    def _laboratory(
+        self, graph: ComputationalGraph, versus: Versus | None, budget: Budget
+    ) -> Laboratory:
+        def evaluate(samples: range, searches: bool, limited: bool) -> Evaluator:
+            return self._evaluator(
+                graph,
+                versus,
+                samples,
+                searches=searches,
+                on_batch=budget.on_batch if limited else do_nothing,
+            )
 
-    def _draws(self, graph: ComputationalGraph, samples: range) -> Draws:
-        return draws_of(
+        first = self.parameters.samples + self.fresh_samples
+        return Laboratory(evaluate, first=first, memory=self._memory // 4)
+
+    def _evaluator(
+        self,
+        graph: ComputationalGraph,
+        versus: Versus | None,
+        samples: range,
+        *,
+        searches: bool = True,
+        on_batch: Callable[[], None] = do_nothing,
+    ) -> Evaluator:
+        on_batch()
+        draws = draws_of(
             self._noise,
             graph.candidate_x,
             seed=self.parameters.seed,
@@ -454,22 +489,26 @@ class Zorro:
             samples=samples,
             memory=self._memory,
         )
+        event = _event(graph, versus)
+        return self._choice.evaluator(graph, draws, event, on_batch=on_batch, searches=searches)
 
-    def _estimate(
-        self,
-        graph: ComputationalGraph,
-        versus: Versus | None,
-        selection: Selection,
-        samples: range,
-    ) -> FidelityEstimate:
-        hits = self._evaluator(graph, versus, samples).hits(selection)
-        return FidelityEstimate(int(hits.sum()), len(samples), self.parameters.confidence)
+    def _fidelity(self, result: Certified, laboratory: Laboratory) -> FidelityEstimate:
+        """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.
 
-    def _evaluator(
-        self, graph: ComputationalGraph, versus: Versus | None, samples: range
-    ) -> Evaluator:
-        draws = self._draws(graph, samples)
-        return self._choice.evaluator(graph, draws, _event(graph, versus))
+        Some are looked at even if there is none.
+        """
+        p, certificate = self.parameters, result.certificate
+        if p.fresh_samples is None and result.is_tested and certificate is not None:
+            return FidelityEstimate(
+                certificate.hits, certificate.samples, p.confidence, certificate.attempts
+            )
+        hits = samples = 0
+        with contextlib.suppress(BudgetSpent):
+            for part in _parts(range(p.samples, p.samples + self.fresh_samples), p.max_seconds):
+                evaluator = laboratory.fixed(part, limited=samples > 0)
+                hits += int(evaluator.hits(result.found.selection).sum())
+                samples += len(part)
+        return FidelityEstimate(hits, samples, p.confidence)
 
     def _explanation(
         self,
@@ -477,12 +516,11 @@ class Zorro:
         versus: Versus | None,
         result: Certified,
         laboratory: Laboratory,
-        started: float,
+        budget: Budget,
     ) -> Explanation:
         p = self.parameters
         found = result.found
         ids = graph.candidates.tolist()
-        fresh = range(p.samples, p.samples + p.fresh_samples)
         return Explanation(
             node=graph.query,
             predicted_class=graph.predicted_class,
@@ -498,7 +536,7 @@ class Zorro:
                 )
                 for move in found.moves
             ),
-            fidelity=self._estimate(graph, versus, found.selection, fresh),
+            fidelity=self._fidelity(result, laboratory),
             search_fidelity=FidelityEstimate(found.hits, found.samples, p.confidence),
             status=_status(result, graph),
             parameters=p,
@@ -515,9 +553,10 @@ class Zorro:
                 num_features=self._size[1],
                 both_ways=graph.both_ways,
             ),
-            evaluator=laboratory.evaluator_name,
+            evaluator=laboratory.last.name,
+            evaluator_reason=laboratory.last.reason,
             evaluations=laboratory.evaluations,
-            seconds=time.perf_counter() - started,
+            seconds=time.perf_counter() - budget.started,
             version=__version__,
             certificate=result.certificate,
             versus=versus,
@@ -555,6 +594,14 @@ def rdt_fidelity(
     """
     zorro = Zorro(model, x, edge_index, seed=seed, **options)
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
+
+
+def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:
+    """Return samples some at a time: few at first and more later, where time is limited."""
+    first, size = samples.start, len(samples) if max_seconds is None else _FEWEST
+    while first < samples.stop:
+        yield range(first, min(first + size, samples.stop))
+        first, size = first + size, 2 * size
 
 
 def _status(result: Certified, graph: ComputationalGraph) -> Status:

@@ -53,7 +53,7 @@ class Parameters:
     tau: float
     k: int | None
     samples: int
-    fresh_samples: int
+    fresh_samples: int | None  # None: those of the certificate
     confidence: float
     noise: str
     seed: int
@@ -106,8 +106,9 @@ class Explanation:
 
     With the features `features` of the nodes `nodes` at their true values and everything else in
     the computational graph replaced by noise, the model keeps its prediction with probability
-    `fidelity`, measured on samples that the search has not seen. `search_fidelity` is the share
-    on the samples that it was chosen by. With a contrast, "keeps its prediction" reads "still
+    `fidelity`, measured on samples that the search has not seen: those of the certificate, or
+    further ones, as `fidelity.rests_on` says. `search_fidelity` is the share on the samples that
+    the set was chosen by. With a contrast, "keeps its prediction" reads "still
     prefers the predicted class to the other" or "still does not predict the other".
 
     `status` says how far the claim goes: `"certified"` (`certificate` has the proof), `"reached"`
@@ -136,6 +137,7 @@ class Explanation:
     certificate: Certificate | None = None
     versus: Versus | None = None
     chance: FidelityEstimate | None = None
+    evaluator_reason: str = ""  # why the model was run, where it could not be traced
 
     @property
     def probability(self) -> float:
@@ -310,7 +312,7 @@ class Explanation:
             ("features", _listed(self.features)),
             (
                 "fidelity",
-                f"{_interval(self.fidelity)} on {self.fidelity.samples} fresh samples "
+                f"{_interval(self.fidelity)} on {self._measured_on()} "
                 f"({seen.value:.2f} on the {seen.samples} of the search)",
             ),
             *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
@@ -321,8 +323,17 @@ class Explanation:
                 "looked at",
                 f"{g.candidates} nodes × {g.num_features} features {near}, evaluated with {where}",
             ),
-            ("took", f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator})"),
+            (
+                "took",
+                f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator}"
+                f"{f', since {self.evaluator_reason}' if self.evaluator_reason else ''})",
+            ),
         ]
+
+    def _measured_on(self) -> str:
+        if self.fidelity.attempts:
+            return f"the certificate's {self.fidelity.samples} samples"
+        return f"{self.fidelity.samples} fresh samples"
 
 
 def _claim(certificate: Certificate) -> str:

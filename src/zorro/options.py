@@ -30,7 +30,8 @@ def check_parameters(asked: Parameters) -> None:
         )
     check_seed(asked.seed)
     check_at_least("samples", asked.samples, 1)
-    check_at_least("fresh_samples", asked.fresh_samples, 1)
+    if asked.fresh_samples is not None:
+        check_at_least("fresh_samples", asked.fresh_samples, 1)
     if asked.k is not None:
         check_at_least("k", asked.k, 1)
 

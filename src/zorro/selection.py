@@ -64,6 +64,11 @@ class Selection:
             self.features & ~other.features if features else self.features,
         )
 
+    def is_same_as(self, other: Selection) -> bool:
+        """Whether both keep the same rows and columns."""
+        same = torch.equal(self.nodes, other.nodes) and torch.equal(self.features, other.features)
+        return bool(same)
+
     def overlaps(self, other: Selection) -> bool:
         """Whether an entry is kept by both."""
         rows, columns = self.nodes & other.nodes, self.features & other.features

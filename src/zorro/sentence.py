@@ -26,7 +26,7 @@ class Claim:
         tau: the fidelity that was looked for.
         shown: the fidelity that was to be shown: τ, or more where it was to go beyond chance.
         sure: the probability with which the fidelity is at least that, None if it was not shown.
-        fidelity: as measured on fresh samples.
+        fidelity: as measured on unseen samples.
         other: the class that it was asked against, if any,
         contrast: and in what sense.
         caveat: what was left at its true values though it may matter, if anything.

@@ -101,7 +101,7 @@ def test_sets_that_fail_on_fresh_samples_are_named(run, checkpoint, tmp_path):
     assert result.code == 0, result.err
     below = [e.node for e in read(out) if e.fidelity.value <= 0.9]
     assert 0 < len(below) < 40
-    assert f"{40 - len(below)} of 40 sets exceed τ on fresh samples; not for: {below[0]}, " in (
+    assert f"{40 - len(below)} of 40 sets exceed τ on unseen samples; not for: {below[0]}, " in (
         result.out
     )
 

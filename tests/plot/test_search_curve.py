@@ -51,7 +51,7 @@ def test_the_fidelity_on_fresh_samples_stands_on_the_right_with_its_interval(fou
     assert point.get_ydata()[0] == 0.87
     (ends,) = interval.get_segments()
     assert np.allclose(ends[:, 1], [found.fidelity.lower, found.fidelity.upper])
-    assert "0.87 on 1000 fresh samples\n[0.85, 0.89] at 95%" in key_of(axes)
+    assert "0.87 on 1000 unseen samples\n[0.85, 0.89] at 95%" in key_of(axes)
 
 
 def test_the_certificates_bound_is_marked_and_hollow_where_nothing_was_shown(found):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from zorro.fidelity.evidence import level, log_evidence, lower_bound
 from zorro.search import certificate
-from zorro.search.certificate import Attempt, level, log_evidence, lower_bound
+from zorro.search.certificate import Attempt
 
 
 def test_the_examples_in_the_docstrings_are_true():

@@ -79,9 +79,12 @@ def explain(
     ] = None,
     samples: Annotated[int, typer.Option(help="Noise samples that the search sees.")] = 100,
     fresh_samples: Annotated[
-        int,
-        typer.Option(help="Further samples, unseen by the search, that measure the fidelity."),
-    ] = 1000,
+        int | None,
+        typer.Option(
+            help="Further samples, unseen by the search, that measure the fidelity. "
+            "Without it those of the certificate do, or 1,000 where there is none."
+        ),
+    ] = None,
     noise: options.Noise = "column-marginals",
     seed: Annotated[int, typer.Option(help="Seed of the noise and of random:N.")] = 0,
     hops: options.Hops = None,

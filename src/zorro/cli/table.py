@@ -48,11 +48,15 @@ def _heading(description: str, first: Explanation) -> str:
     claim = (
         "" if p.delta is None else f", certified with {1 - p.delta:.0%} confidence on unseen ones"
     )
+    if p.fresh_samples is None and p.delta is not None:
+        unseen = "these"
+    else:
+        unseen = f"{p.fresh_samples or first.fidelity.samples} fresh samples"
     return (
         f"{description}\n"
         f"{p.search} search (k = {p.k or 'all'}) for a fidelity above τ = {p.tau:g} on {p.samples} "
         f"samples of {p.noise} noise, seed {p.seed}{claim}; fidelity measured on "
-        f"{p.fresh_samples} fresh samples"
+        f"{unseen}"
     )
 
 
@@ -123,7 +127,7 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, int] | Non
         features = median(len(e.features) for e in explanations)
         lines.append(f"The median size is {nodes:g} nodes × {features:g} features.")
     below = [e.node for e in explanations if e.fidelity.value <= e.parameters.tau]
-    share = f"{count - len(below)} of {count} sets exceed τ on fresh samples"
+    share = f"{count - len(below)} of {count} sets exceed τ on unseen samples"
     lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
     if any(e.certificate is not None for e in explanations):
         certified = sum(e.certified for e in explanations)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from zorro.explainers.masks import Masks
 from zorro.explainers.registry import method
 from zorro.explainers.subject import Subject
 from zorro.fidelity import EvaluatorChoice, EvaluatorName
-from zorro.fidelity.evaluator import Evaluator
+from zorro.fidelity.evaluator import Evaluator, do_nothing
 from zorro.memory import default_budget
-from zorro.noise import Draws, Noise, draws_of
+from zorro.noise import Noise, draws_of
 from zorro.predictor import Predictor
 from zorro.search import Budget, Laboratory, search, search_certified
 from zorro.selection import Selection
@@ -25,27 +27,32 @@ class _Workbench:
         self._memory = memory
         self._choice: tuple[Predictor, EvaluatorChoice] | None = None
 
-    def draws(self, subject: Subject, samples: range) -> Draws:
-        """Return the query's noise, seeded by the subject."""
-        return draws_of(
+    def evaluator(
+        self,
+        subject: Subject,
+        samples: range,
+        *,
+        searches: bool = True,
+        on_batch: Callable[[], None] = do_nothing,
+    ) -> Evaluator:
+        """Return an evaluator of the query on some samples of its noise, seeded by the subject."""
+        if self._choice is None or self._choice[0] is not subject.predictor:
+            choice = EvaluatorChoice(
+                subject.predictor, wanted=self._wanted, memory=self.memory(subject)
+            )
+            self._choice = (subject.predictor, choice)
+        draws = draws_of(
             self._noise,
             subject.graph.candidate_x,
             seed=subject.seed,
             query=subject.graph.query,
             samples=samples,
-            memory=self._budget(subject),
+            memory=self.memory(subject),
         )
+        return self._choice[1].evaluator(subject.graph, draws, searches=searches, on_batch=on_batch)
 
-    def evaluator(self, subject: Subject, draws: Draws) -> Evaluator:
-        """Return an evaluator of the query on some noise."""
-        if self._choice is None or self._choice[0] is not subject.predictor:
-            choice = EvaluatorChoice(
-                subject.predictor, wanted=self._wanted, memory=self._budget(subject)
-            )
-            self._choice = (subject.predictor, choice)
-        return self._choice[1].evaluator(subject.graph, draws)
-
-    def _budget(self, subject: Subject) -> int:
+    def memory(self, subject: Subject) -> int:
+        """Return the bytes that an evaluation may take."""
         return default_budget(subject.graph.x.device) if self._memory is None else self._memory
 
 
@@ -77,8 +84,7 @@ class ZorroPaper:
 
     def explain(self, subject: Subject) -> Masks:
         """Return the set that was found, as hard masks."""
-        draws = self._bench.draws(subject, range(self._samples))
-        evaluator = self._bench.evaluator(subject, draws)
+        evaluator = self._bench.evaluator(subject, range(self._samples))
         return _hard(search(evaluator, tau=self._tau, k=self._k).selection)
 
 
@@ -117,10 +123,14 @@ class ZorroGuided:
 
     def explain(self, subject: Subject) -> Masks:
         """Return the set that was found, as hard masks."""
+        budget = Budget(*self._limits)
+
+        def evaluate(samples: range, searches: bool, limited: bool) -> Evaluator:
+            on_batch = budget.on_batch if limited else do_nothing
+            return self._bench.evaluator(subject, samples, searches=searches, on_batch=on_batch)
+
         laboratory = Laboratory(
-            lambda samples: self._bench.draws(subject, samples),
-            lambda draws: self._bench.evaluator(subject, draws),
-            first=self._samples + _FRESH,
+            evaluate, first=self._samples + _FRESH, memory=self._bench.memory(subject) // 4
         )
         result = search_certified(
             laboratory,
@@ -128,7 +138,7 @@ class ZorroGuided:
             delta=self._delta,
             samples=self._samples,
             k=self._k,
-            budget=Budget(*self._limits),
+            budget=budget,
         )
         return _hard(result.found.selection)
 

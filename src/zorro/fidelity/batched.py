@@ -46,6 +46,7 @@ class BatchedEvaluator(Evaluator):
         independent: whether copies in one batch are known not to influence each other; found out
             when None.
         on_batch: called before each batch; what it raises ends the evaluation.
+        reason: why it is this evaluator.
     """
 
     name = "any-model"
@@ -60,8 +61,10 @@ class BatchedEvaluator(Evaluator):
         event: Event | None = None,
         independent: bool | None = None,
         on_batch: Callable[[], None] = do_nothing,
+        reason: str = "",
     ) -> None:
         self.graph = graph
+        self.reason = reason
         self.event = event or Predicts(graph.predicted_class)
         self.samples = draws.shape[0]
         self._runs = 0
@@ -110,16 +113,16 @@ class BatchedEvaluator(Evaluator):
             event=self.event,
             independent=self._independent,
             on_batch=self._on_batch,
+            reason=self.reason,
         )
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
         return torch.cat([self.run(inputs) for inputs, _ in self._inputs(selection)])
 
-    def first_scores(self, selection: Selection, count: int) -> Tensor:
-        """Return the scores (s, C) of the first samples, running no others."""
-        noise = self._draws.matrices(torch.arange(min(count, self.samples), device=self.device))
-        return self.run(torch.where(selection.mask, self._x, noise))
+    def inputs(self, selection: Selection) -> Tensor:
+        """Return the perturbed inputs (S, n, d) of a selection."""
+        return torch.cat([inputs for inputs, _ in self._inputs(selection)])
 
     def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
         """Return the scores (r, S, C) with one of `rows` (r,) added, or taken out if there."""

@@ -45,7 +45,7 @@ class EvaluatorChoice:
         self._traced: fx.Graph | None = None
         self._reason = ""
         self._weights: Weights | None = None  # of the model when it was traced
-        self._checked: tuple[ComputationalGraph, Program | None] | None = None
+        self._checked: tuple[ComputationalGraph, Program | None, str] | None = None
         self._independent: tuple[ComputationalGraph, bool] | None = None
 
     def evaluator(
@@ -66,7 +66,7 @@ class EvaluatorChoice:
             on_batch: called before each batch of work; what it raises ends the evaluation.
             searches: whether elements will be added, or one selection is to be looked at.
         """
-        program = self._program(graph, draws)
+        program, reason = self._program(graph, draws)
         batched = BatchedEvaluator(
             self._predictor,
             graph,
@@ -75,6 +75,7 @@ class EvaluatorChoice:
             event=event,
             independent=self._are_independent(graph, program),
             on_batch=on_batch,
+            reason=reason,
         )
         if program is None:
             self._independent = (graph, batched.copies_are_independent)
@@ -98,23 +99,24 @@ class EvaluatorChoice:
             return self._independent[1]
         return None
 
-    def _program(self, graph: ComputationalGraph, draws: Draws) -> Program | None:
-        """Return the model's program for a query, compared with the model once."""
+    def _program(self, graph: ComputationalGraph, draws: Draws) -> tuple[Program | None, str]:
+        """Return the model's program for a query, compared with the model once, or why not."""
         if self._checked is not None and self._checked[0] is graph:
-            return self._checked[1]
+            return self._checked[1:]
         self._forget_if_changed()
         program = None
-        if not self._reason and self._wanted != "any-model":
+        reason = "it was asked for" if self._wanted == "any-model" else self._reason
+        if not reason:
             try:
                 if self._traced is None:
                     self._traced = self._trace(graph)
                 program = self._built(self._traced, graph)
                 check(self._predictor, program, graph, draws, memory=self._memory)
-            except Unserved as reason:
-                program = None
+            except Unserved as unserved:
+                program, reason = None, str(unserved)
                 self._refuse_or_log(graph, reason)
-        self._checked = (graph, program)
-        return program
+        self._checked = (graph, program, reason)
+        return program, reason
 
     def _forget_if_changed(self) -> None:
         """Trace anew what has been trained on, or loaded, in the meantime."""
@@ -139,7 +141,7 @@ class EvaluatorChoice:
         except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
 
-    def _refuse_or_log(self, graph: ComputationalGraph, reason: Unserved) -> None:
+    def _refuse_or_log(self, graph: ComputationalGraph, reason: str) -> None:
         if self._wanted == "traced":
             raise ModelError(
                 f"evaluator: the model cannot be traced for node {graph.query}: {reason}; "

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 
 from scipy.stats import beta
 
+from zorro.fidelity.evidence import level, lower_bound
+
 
 @dataclass(frozen=True)
 class FidelityEstimate:
     """RDT-fidelity as measured: `hits` of `samples` perturbed inputs kept the prediction.
 
-    The interval is Clopper and Pearson's: it holds the true fidelity with at least the stated
-    confidence, whatever the number of samples, if the samples were not used to choose the set.
+    The interval holds the true fidelity with at least the stated confidence if the samples were
+    not used to choose the set. For a number of samples that was fixed before it is Clopper and
+    Pearson's. Those of a certificate are as many as it took, and other sets may have failed
+    before: then it is one that holds at any number of samples, and for all sets together.
 
     >>> FidelityEstimate(hits=87, samples=100)
     FidelityEstimate(0.870 [0.788, 0.929], 87/100)
@@ -21,6 +25,12 @@ class FidelityEstimate:
     hits: int
     samples: int
     confidence: float = 0.95
+    attempts: int = 0  # sets that the certificate has tested, this one last; 0 for other samples
+
+    @property
+    def rests_on(self) -> str:
+        """What samples were looked at."""
+        return "the certificate's samples" if self.attempts else "fresh samples"
 
     @property
     def value(self) -> float:
@@ -32,16 +42,24 @@ class FidelityEstimate:
         """Lower end of the interval."""
         if self.hits == 0:
             return 0.0
-        tail = (1 - self.confidence) / 2
-        return float(beta.ppf(tail, self.hits, self.samples - self.hits + 1))
+        if self.attempts:
+            return lower_bound(self.hits, self.samples, self._tail)
+        return float(beta.ppf(self._tail, self.hits, self.samples - self.hits + 1))
 
     @property
     def upper(self) -> float:
         """Upper end of the interval."""
         if self.hits == self.samples:
             return 1.0
-        tail = (1 - self.confidence) / 2
-        return float(beta.ppf(1 - tail, self.hits + 1, self.samples - self.hits))
+        if self.attempts:
+            return 1 - lower_bound(self.samples - self.hits, self.samples, self._tail)
+        return float(beta.ppf(1 - self._tail, self.hits + 1, self.samples - self.hits))
+
+    @property
+    def _tail(self) -> float:
+        """The probability with which the fidelity may be beyond either end."""
+        wrong = 1 - self.confidence
+        return (level(wrong, self.attempts) if self.attempts else wrong) / 2
 
     def __repr__(self) -> str:
         return (

@@ -38,6 +38,7 @@ class Evaluator(ABC):
     """
 
     name: str
+    reason: str = ""  # why it is this one, if it is not the fastest
     graph: ComputationalGraph
     event: Event
     samples: int
@@ -61,9 +62,9 @@ class Evaluator(ABC):
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
 
-    def first_scores(self, selection: Selection, count: int) -> Tensor:
-        """Return the scores (s, C) of the first samples under a selection."""
-        return self.scores(selection)[:count]
+    @abstractmethod
+    def inputs(self, selection: Selection) -> Tensor:
+        """Return the perturbed inputs (S, n, d) of a selection."""
 
     @abstractmethod
     def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:

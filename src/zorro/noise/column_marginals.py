@@ -13,7 +13,7 @@ from torch import Tensor
 from zorro.column_values import ColumnValues
 from zorro.grouping import quotient_and_rest, ranges, repeated
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
-from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_on_cpu
+from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_of
 from zorro.noise.walks import walk
 
 # From this share of non-zeros on, drawing every entry is cheaper than drawing non-zeros.
@@ -110,7 +110,7 @@ class ColumnMarginals:
         if self._one_value_each:
             return Entries(position, column, self._one_value[columns][column])
         counter = ranges(torch.zeros_like(count), count)
-        pick = _uniforms(repeated(stream, count), 2 * counter + 1)
+        pick = uniforms_of(repeated(stream, count), 2 * counter + 1)
         pick *= repeated(self._count[columns], per_column)
         place = pick.long()
         place += repeated(self._first[columns], per_column)
@@ -337,12 +337,6 @@ class SparseDraws:
 def _numbers(values: Tensor) -> Any:
     """Return values for SciPy, which does not know half precision."""
     return (values.float() if values.element_size() < 4 else values).numpy()
-
-
-def _uniforms(keys: Tensor, counters: Tensor) -> Tensor:
-    if keys.device.type == "cpu":
-        return torch.from_numpy(uniforms_on_cpu(keys.numpy(), counters.numpy()))
-    return uniforms(keys, counters)
 
 
 def _composed(first: Tensor, then: Tensor) -> Tensor:

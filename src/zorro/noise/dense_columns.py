@@ -14,7 +14,7 @@ from torch import Tensor
 
 from zorro.column_values import ColumnValues
 from zorro.grouping import quotient_and_rest, repeated
-from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms, words
+from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms_of, words
 
 _QUARTERS, _HALVES = 4, 2  # random numbers of 16 and of 32 bits that a word holds
 _HALF_RANGE = 1 << 15  # of 16 bits
@@ -292,7 +292,7 @@ def _draw_into(
     column, node, number, sample = (part[wanted] for part in (column, node, number, sample))
     word = address[(node * numbers.drawn + number) // kind.lanes]
     further = child_keys(key, columns[column] + kind.low.numel()).flatten()  # no column has these
-    random = uniforms(further, word * kind.lanes + number % kind.lanes)
+    random = uniforms_of(further, word * kind.lanes + number % kind.lanes)
     result[column, node, sample] = kind.decide(columns[column], random).to(result.dtype)
 
 

@@ -47,7 +47,7 @@ def _lines(explanation: Explanation, names: Names) -> list[tuple[str, str]]:
         (
             "fidelity",
             f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}] on "
-            f"{fidelity.samples:,} fresh samples",
+            f"{fidelity.samples:,} unseen samples",
         ),
         ("status", explanation.status),
     ]

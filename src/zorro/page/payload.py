@@ -54,7 +54,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
     explanations = held.explanations
     manifest = run.manifest
     parameters = manifest["parameters"]
-    samples = sorted({e.fidelity.samples for e in explanations})
+    measured = [e.fidelity.samples for e in explanations]
     return {
         "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
         "asked": run.asked,
@@ -70,7 +70,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "noise": parameters["noise"],
         "seed": parameters["seed"],
         "samples": parameters["samples"],
-        "freshSamples": samples,
+        "unseenSamples": sorted({min(measured), max(measured)}) if measured else [],
         "whyNot": parameters.get("why_not"),
         "contrast": parameters.get("contrast"),
         "data": {name: manifest["data"].get(name) for name in ("nodes", "features", "edges")},

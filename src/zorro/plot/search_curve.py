@@ -26,7 +26,7 @@ def curve(
     node_names: Labels | None = None,
     feature_names: Labels | None = None,
 ) -> Figure:
-    """Draw the fidelity on the search's samples step by step, and that on fresh samples.
+    """Draw the fidelity on the search's samples step by step, and that on unseen ones.
 
     The point on the right is `explanation.fidelity` with its interval: what counts, since the
     search chose its set by the samples of the curve. A certificate's bound is marked below it.
@@ -126,7 +126,7 @@ def _draw_claim(axes: Axes, explanation: Explanation, at: float) -> None:
         color=_FRESH,
         capsize=4,
         markersize=6,
-        label=f"{fidelity.value:.2f} on {fidelity.samples} fresh samples\n"
+        label=f"{fidelity.value:.2f} on {fidelity.samples} unseen samples\n"
         f"[{fidelity.lower:.2f}, {fidelity.upper:.2f}] at {fidelity.confidence:.0%}",
     )
     certificate = explanation.certificate

@@ -1,7 +1,7 @@
 """Searches for small selections with high fidelity."""
 
 from zorro.search.beyond_chance import search_beyond_chance
-from zorro.search.budget import Budget
+from zorro.search.budget import Budget, BudgetSpent
 from zorro.search.certificate import Certificate
 from zorro.search.certified import Certified, Laboratory, search_certified
 from zorro.search.found import Found, Move, OnStep, Progress, reaches, unwatched
@@ -11,6 +11,7 @@ from zorro.search.paper import search
 
 __all__ = [
     "Budget",
+    "BudgetSpent",
     "Certificate",
     "Certified",
     "Found",

@@ -37,10 +37,11 @@ def search_beyond_chance(
         delta: the probability with which the claim may be wrong; None makes none.
         confidence: of the interval of F(∅) that is told.
     """
-    draws = laboratory.unseen(_SAMPLES)
-    evaluator = laboratory.evaluator(draws)
-    nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
-    chance = FidelityEstimate(int(evaluator.hits(nothing).sum()), _SAMPLES, confidence)
+    hits = 0
+    for evaluator in laboratory.unseen(_SAMPLES):
+        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
+        hits += int(evaluator.hits(nothing).sum())
+    chance = FidelityEstimate(hits, _SAMPLES, confidence)
     if chance.hits == chance.samples:
         return dataclasses.replace(search(tau=tau, delta=delta), chance=chance)
     share = chance.value if delta is None else _upper_bound(chance, delta / 2)

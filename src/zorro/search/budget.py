@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from zorro.selection import Selection
 
 
+class BudgetSpent(Exception):  # noqa: N818 - no error: what was found so far is returned
+    """The time is up."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """Limits of one query's search; None is no limit.
 
-    `max_evaluations` counts perturbed inputs. The clock starts when the budget is made.
+    `max_evaluations` counts perturbed inputs. The clock starts when the budget is made, and is
+    looked at before each batch of work.
     """
 
     max_seconds: float | None = None
@@ -24,9 +29,19 @@ class Budget:
         """Whether time or evaluations are used up."""
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:
             return True
+        return self.is_time_up
+
+    @property
+    def is_time_up(self) -> bool:
+        """Whether the time is used up."""
         return (
             self.max_seconds is not None and time.perf_counter() - self.started >= self.max_seconds
         )
+
+    def on_batch(self) -> None:
+        """Raise `BudgetSpent` once the time is used up."""
+        if self.is_time_up:
+            raise BudgetSpent
 
     def allows_more_than(self, selection: Selection) -> bool:
         """Whether a selection may have one more element."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import betaincc, betaln
+from zorro.fidelity.evidence import log_evidence, lower_bound
 
 _LEAST = 100  # samples of a batch if nothing better is known
 _STEP = 50  # batches are multiples of this
 _GUESS_COUNTS = 0.5  # how much a guess at the fidelity counts, in batches
-_STEPS = 60  # of a bisection, far below any digit that is shown
 
 
 @dataclass(frozen=True)
@@ -29,44 +28,6 @@ class Certificate:
     hits: int  # of the last attempt
     samples: int
     attempts: int
-
-
-def log_evidence(hits: int, samples: int, p: float) -> float:
-    """Return the log of the evidence against a fidelity of at most `p`.
-
-    It is what a gambler has made of 1 who bets on hits, a little for each q above p, at odds that
-    are fair if the fidelity is p: ∫ Π (q^h (1 − q)^m) / (p^h (1 − p)^m) dq / (1 − p) over q > p.
-    While the fidelity is at most p that is a supermartingale, so that it ever reaches 1/δ with
-    probability at most δ (Ville's inequality).
-    """
-    misses = samples - hits
-    tail = float(betaincc(hits + 1, misses + 1, p))
-    if tail <= 0.0:
-        return -math.inf
-    won = float(betaln(hits + 1, misses + 1)) + math.log(tail) - math.log1p(-p)
-    at_p = hits * math.log(p) if hits else 0.0
-    return won - at_p - misses * math.log1p(-p)
-
-
-def lower_bound(hits: int, samples: int, delta: float) -> float:
-    """Return the highest p that is refuted at level `delta`; 0 if none is.
-
-    >>> round(lower_bound(100, 100, 0.05), 3)
-    0.956
-    """
-    low, high = 0.0, hits / samples if samples else 0.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if 0 < middle < 1 and log_evidence(hits, samples, middle) >= -math.log(delta):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def level(delta: float, attempt: int) -> float:
-    """Return the share of δ that an attempt (1, 2, …) may use; all shares add up to δ."""
-    return delta / (attempt * (attempt + 1))
 
 
 def share_needed(tau: float, delta: float, samples: int) -> float:

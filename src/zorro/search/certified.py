@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -11,69 +10,62 @@ from torch import Tensor
 
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator
-from zorro.noise import Draws
-from zorro.noise.draws import JoinedDraws
+from zorro.fidelity.evidence import level
 from zorro.noise.streams import BLOCK
-from zorro.search.budget import Budget
-from zorro.search.certificate import Attempt, Certificate, level, share_needed
-from zorro.search.found import Found, OnStep, unwatched
+from zorro.search.budget import Budget, BudgetSpent
+from zorro.search.certificate import Attempt, Certificate, share_needed
+from zorro.search.found import Found, Move, OnStep, unwatched
 from zorro.search.guided import GuidedSearch
 from zorro.selection import Selection
 
-MOST_ATTEMPTS = 20
+MOST_ATTEMPTS = 21
 MOST_SAMPLES = 2000  # of one attempt
 # The search aims above τ: at a fidelity that so many samples would prove. Each further attempt
 # aims higher, at what fewer samples would prove.
 _PLANNED = 1500
-_MOST_KEPT = 1 << 27  # entries of a batch of noise that is kept until its attempt has ended
+_FEW = 4  # samples that are looked at even if there is no time
 
 
 class Laboratory:
-    """Draws samples of one query's noise, no sample twice, and evaluates on them.
+    """Evaluates on samples of one query's noise, and knows which no search has seen.
 
     Args:
-        draw: gives the noise of some samples.
-        evaluate: gives an evaluator on some noise.
+        evaluate: gives an evaluator on some samples, that adds elements or looks at one selection
+            and that heeds a limit of time or not.
         first: where unseen samples begin; those before it are the search's.
+        memory: bytes that the evaluation of unseen samples may take.
     """
 
     def __init__(
-        self,
-        draw: Callable[[range], Draws],
-        evaluate: Callable[[Draws], Evaluator],
-        *,
-        first: int,
+        self, evaluate: Callable[[range, bool, bool], Evaluator], *, first: int, memory: int
     ) -> None:
-        self._draw = draw
         self._evaluate = evaluate
         self._next = -(-first // BLOCK) * BLOCK  # whole blocks: parts of one cost as much
+        self._memory = memory
         self._counted: list[Evaluator] = []
         self._evaluations = 0
-        self._last: tuple[Draws, Evaluator] | None = None
-        self.evaluator_name = ""
+        self._last: Evaluator | None = None
 
-    def draws(self, samples: range) -> Draws:
-        """Return the noise of some samples."""
-        return self._draw(samples)
+    def seen(self, samples: range, *, limited: bool = True) -> Evaluator:
+        """Return an evaluator on samples that are a search's."""
+        return self._counting(self._evaluate(samples, True, limited))
 
-    def unseen(self, count: int) -> Draws:
-        """Return noise that was never returned before."""
-        samples = range(self._next, self._next + count)
-        self._next += count
-        return self._draw(samples)
+    def fixed(self, samples: range, *, limited: bool = True) -> Evaluator:
+        """Return an evaluator on samples on which one selection is to be looked at."""
+        return self._counting(self._evaluate(samples, False, limited))
 
-    def evaluator(self, draws: Draws) -> Evaluator:
-        """Return an evaluator on some noise."""
-        self._settle()
-        evaluator = self._evaluate(draws)
-        self._counted.append(evaluator)
-        self._last = (draws, evaluator)
-        self.evaluator_name = evaluator.name
-        return evaluator
+    def unseen(self, count: int) -> Iterator[Evaluator]:
+        """Yield evaluators on noise that was never evaluated on before, some samples at a time."""
+        while count > 0:
+            some = min(count, self._at_once)
+            samples = range(self._next, self._next + some)
+            self._next += some
+            count -= some
+            yield self.fixed(samples)
 
     @property
-    def last(self) -> tuple[Draws, Evaluator]:
-        """The noise that was evaluated on last, a certificate's if there is one, and by what."""
+    def last(self) -> Evaluator:
+        """The evaluator that was made last, a certificate's if there is one."""
         assert self._last is not None
         return self._last
 
@@ -86,11 +78,24 @@ class Laboratory:
         """Count evaluations from zero again."""
         self._evaluations = -sum(evaluator.evaluations for evaluator in self._counted)
 
-    def _settle(self) -> None:
+    def adopt(self, evaluator: Evaluator) -> Evaluator:
+        """Count what an evaluator runs that was made of others; return it."""
+        return self._counting(evaluator)
+
+    @property
+    def _at_once(self) -> int:
+        """How many samples of noise fit into the memory."""
+        a_sample = 0 if self._last is None else self._last.bytes_per_sample
+        return max(BLOCK, self._memory // max(1, a_sample) // BLOCK * BLOCK)
+
+    def _counting(self, evaluator: Evaluator) -> Evaluator:
         """Keep the counts of evaluators, not the evaluators: only the last ones are at work."""
-        for evaluator in self._counted[:-2]:
-            self._evaluations += evaluator.evaluations
-        del self._counted[:-2]
+        for settled in self._counted[:-3]:
+            self._evaluations += settled.evaluations
+        del self._counted[:-3]
+        self._counted.append(evaluator)
+        self._last = evaluator
+        return evaluator
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ class Certified:
     certificate: Certificate | None = None
     in_budget: bool = True  # whether the search ended of its own accord
     chance: FidelityEstimate | None = None  # of the empty set, where it was to be gone beyond
+    is_tested: bool = False  # whether the certificate's samples are of this set
 
 
 def search_certified(
@@ -117,7 +123,8 @@ def search_certified(
 ) -> Certified:
     """Find a set whose fidelity is shown to be at least τ on noise that the search has not seen.
 
-    On failure the samples that failed join the search's, and the search goes on from where it
+    First nothing is tested: on the search's samples, which it has not seen yet. On failure of any
+    other set the samples that failed join the search's, and the search goes on from where it
     was. Those that did not fail are represented by the search's own samples that did not: these
     count for more from then on.
 
@@ -133,96 +140,194 @@ def search_certified(
         on_step: told of each step.
         most: samples of one attempt.
     """
-    draws = laboratory.draws(range(samples))
 
-    def may_go_on(selection: Selection) -> bool:
-        return budget.allows_more_than(selection) and not budget.is_spent(laboratory.evaluations)
-
-    search = GuidedSearch(
-        laboratory.evaluator(draws), k=k, allowed=allowed, may_go_on=may_go_on, on_step=on_step
-    )
-    if delta is None:
-        reached = search.grow(tau)
-        if reached:
-            search.prune(tau)
-        return Certified(_found(search, samples), in_budget=reached or may_go_on(search.selection))
-
-    attempt = Attempt(tau=tau, delta=level(delta, 1), most=most)
-    planned = most * _PLANNED // MOST_SAMPLES
-    attempts = 0
-    for number in range(1, MOST_ATTEMPTS + 1):
-        target = share_needed(tau, level(delta, number), planned // number)
-        reached = search.reaches(target)
-        if not reached:
-            reached = search.grow(target)
-            if reached:
-                search.prune(target)
-        if budget.is_spent(laboratory.evaluations):
-            break
-        attempts = number
-        attempt = Attempt(
-            tau=tau,
-            delta=level(delta, number),
-            most=most,
-            expected=min(target, search.fidelity),
+    def begin(evaluator: Evaluator) -> GuidedSearch:
+        return GuidedSearch(
+            evaluator, k=k, allowed=allowed, may_go_on=search.may_go_on, on_step=on_step
         )
-        failed = _test(laboratory, search.selection, attempt, budget)
-        if attempt.passed:
-            return Certified(_found(search, samples), _certificate(attempt, tau, delta, number))
-        if not reached or budget.is_spent(laboratory.evaluations):
-            break  # nothing may be added that would make another attempt a better one
-        weights = _with_failures(search, attempt, failed)
-        draws = JoinedDraws([draws, *failed])
-        search.look_at(laboratory.evaluator(draws), weights)
-    return Certified(
-        _found(search, samples), _certificate(attempt, tau, delta, attempts), in_budget=False
-    )
+
+    search = _Search(laboratory, begin, budget, tau=tau, samples=samples)
+    try:
+        if delta is None:
+            return search.without_certificate()
+        return search.with_certificate(delta, most)
+    except BudgetSpent:
+        return search.cut_off(delta)
 
 
-def _test(
-    laboratory: Laboratory, selection: Selection, attempt: Attempt, budget: Budget
-) -> list[Draws]:
-    """Run an attempt to its end; return the noise on which the set failed, if it did."""
-    failed: list[tuple[Draws, Tensor]] = []
-    while not attempt.passed and not attempt.lost:
-        draws = laboratory.unseen(attempt.next_batch)
-        hits = laboratory.evaluator(draws).hits(selection)
-        attempt.add(int(hits.sum()), hits.numel())
-        missed = (~hits).nonzero().flatten()
-        if math.prod(draws.shape) > _MOST_KEPT and missed.numel():
-            draws, missed = draws.only(missed), torch.arange(missed.numel(), device=missed.device)
-        failed.append((draws, missed))
-        if budget.is_spent(laboratory.evaluations):
-            break
-    if attempt.passed:
-        return []
-    return [draws.only(missed) for draws, missed in failed if missed.numel()]
+class _Search:
+    """One query's search, which may be cut off at any time."""
+
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        begin: Callable[[Evaluator], GuidedSearch],
+        budget: Budget,
+        *,
+        tau: float,
+        samples: int,
+    ) -> None:
+        self._laboratory = laboratory
+        self._begin = begin
+        self._budget = budget
+        self._tau = tau
+        self._samples = samples
+        self._search: GuidedSearch | None = None
+        self._attempt: Attempt | None = None  # the last one
+        self._attempts = 0
+        self._tested: Selection | None = None  # by the last attempt
+        self._hits_of_nothing: list[Tensor] = []
+
+    def may_go_on(self, selection: Selection) -> bool:
+        """Whether the budget allows another element."""
+        return self._budget.allows_more_than(selection) and not self._is_spent
+
+    def without_certificate(self) -> Certified:
+        """Search until the search's own samples say that τ is exceeded."""
+        search = self._search = self._begin(self._joined(list(self._parts())))
+        reached = search.grow(self._tau)
+        if reached:
+            search.prune(self._tau)
+        return Certified(self._found(search), in_budget=reached or self.may_go_on(search.selection))
+
+    def with_certificate(self, delta: float, most: int) -> Certified:
+        """Search until a set has passed its test, or no further one may."""
+        parts = self._parts()
+        begun = self._test_nothing(parts, delta, most)
+        if self._attempt is not None and self._attempt.passed:
+            return self._result(self._found_nothing(begun[0]), delta)
+        search = self._search = self._begin(self._joined([*begun, *parts]))
+        planned = most * _PLANNED // MOST_SAMPLES
+        for number in range(2, MOST_ATTEMPTS + 1):
+            target = share_needed(self._tau, level(delta, number), planned // (number - 1))
+            reached = search.reaches(target)
+            if not reached:
+                reached = search.grow(target)
+                if reached:
+                    search.prune(target)
+            if self._is_spent:
+                break
+            attempt = self._attempted(
+                search.selection, delta, most, min(target, search.fidelity), number
+            )
+            failed = self._test(search.selection, attempt)
+            if attempt.passed:
+                return self._result(self._found(search), delta)
+            if not reached or self._is_spent:
+                break  # nothing may be added that would make another attempt a better one
+            weights = _with_failures(search, attempt, failed)
+            joined = search.evaluator.joined(failed) if failed else search.evaluator
+            search.look_at(self._laboratory.adopt(joined), weights)
+        return self._result(self._found(search), delta)
+
+    def cut_off(self, delta: float | None) -> Certified:
+        """Return what there is when the time is up."""
+        if self._search is not None:
+            return self._result(self._found(self._search), delta)
+        evaluator = self._laboratory.seen(range(min(_FEW, self._samples)), limited=False)
+        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
+        self._hits_of_nothing.append(evaluator.hits(nothing))
+        return self._result(self._found_nothing(evaluator), delta)
+
+    @property
+    def _is_spent(self) -> bool:
+        return self._budget.is_spent(self._laboratory.evaluations)
+
+    def _parts(self) -> Iterator[Evaluator]:
+        """Yield evaluators on the search's samples, a block at a time."""
+        for first in range(0, self._samples, BLOCK):
+            yield self._laboratory.seen(range(first, min(first + BLOCK, self._samples)))
+
+    def _joined(self, parts: list[Evaluator]) -> Evaluator:
+        first, *others = parts
+        return self._laboratory.adopt(first.joined(others)) if others else first
+
+    def _attempted(
+        self, selection: Selection, delta: float, most: int, expected: float, number: int
+    ) -> Attempt:
+        """Return a new attempt to show that a set's fidelity is at least τ."""
+        self._attempts = number
+        self._tested = selection
+        share = level(delta, number)
+        self._attempt = Attempt(tau=self._tau, delta=share, most=most, expected=expected)
+        return self._attempt
+
+    def _test_nothing(self, parts: Iterator[Evaluator], delta: float, most: int) -> list[Evaluator]:
+        """Test the empty set on the search's samples, as many as it takes, and on unseen ones."""
+        begun: list[Evaluator] = []
+        attempt: Attempt | None = None
+        for evaluator in parts:
+            begun.append(evaluator)
+            nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
+            if attempt is None:
+                attempt = self._attempted(nothing, delta, most, 1.0, 1)
+            hits = evaluator.hits(nothing)
+            self._hits_of_nothing.append(hits)
+            attempt.add(int(hits.sum()), hits.numel())
+            if attempt.passed or attempt.lost:
+                return begun
+        if attempt is not None and self._tested is not None:
+            self._test(self._tested, attempt)
+        return begun
+
+    def _test(self, selection: Selection, attempt: Attempt) -> list[Evaluator]:
+        """Run an attempt to its end; return evaluators on the samples on which the set failed."""
+        failed: list[Evaluator] = []
+        while not attempt.passed and not attempt.lost:
+            for evaluator in self._laboratory.unseen(attempt.next_batch):
+                hits = evaluator.hits(selection)
+                attempt.add(int(hits.sum()), hits.numel())
+                missed = (~hits).nonzero().flatten()
+                if missed.numel():
+                    failed.append(evaluator.only(missed))
+            if self._is_spent:
+                break
+        return failed
+
+    def _result(self, found: Found, delta: float | None) -> Certified:
+        attempt = self._attempt
+        if attempt is None or delta is None:
+            certificate = None if delta is None else _nothing_shown(self._tau, delta)
+            return Certified(found, certificate, in_budget=False)
+        certificate = Certificate(
+            tau=self._tau,
+            delta=delta,
+            certified=attempt.passed,
+            bound=attempt.bound,
+            hits=attempt.hits,
+            samples=attempt.samples,
+            attempts=self._attempts,
+        )
+        is_tested = self._tested is not None and found.selection.is_same_as(self._tested)
+        return Certified(
+            found,
+            certificate,
+            in_budget=attempt.passed,
+            is_tested=is_tested and attempt.samples > 0,
+        )
+
+    def _found(self, search: GuidedSearch) -> Found:
+        """Return where a search has come to, with the hits on the samples it started with."""
+        hits = search.hits[: self._samples]
+        return Found(search.selection, int(hits.sum()), hits.numel(), tuple(search.moves))
+
+    def _found_nothing(self, evaluator: Evaluator) -> Found:
+        """Return the empty set, with its hits on the samples that were looked at."""
+        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
+        hits = torch.cat(self._hits_of_nothing)
+        share = float(hits.double().mean())
+        return Found(nothing, int(hits.sum()), hits.numel(), (Move(None, None, share),))
 
 
-def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Draws]) -> Tensor:
+def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Evaluator]) -> Tensor:
     """Return the weights of the search's samples and of the failed ones that join them."""
     weights = search.weights
-    hits = search.evaluator.hits(search.selection)
-    held = float(weights[hits].sum())
+    held = float(weights[search.hits].sum())
     if held > 0:
-        weights = torch.where(hits, weights * (1 + attempt.hits / held), weights)
-    new = sum(draws.shape[0] for draws in failed)
+        weights = torch.where(search.hits, weights * (1 + attempt.hits / held), weights)
+    new = sum(evaluator.samples for evaluator in failed)
     return torch.cat([weights, weights.new_ones(new)])
 
 
-def _found(search: GuidedSearch, samples: int) -> Found:
-    """Return where a search has come to, with the hits on the samples that it started with."""
-    hits = search.evaluator.hits(search.selection)[:samples]
-    return Found(search.selection, int(hits.sum()), samples, tuple(search.moves))
-
-
-def _certificate(attempt: Attempt, tau: float, delta: float, number: int) -> Certificate:
-    return Certificate(
-        tau=tau,
-        delta=delta,
-        certified=attempt.passed,
-        bound=attempt.bound,
-        hits=attempt.hits,
-        samples=attempt.samples,
-        attempts=number,
-    )
+def _nothing_shown(tau: float, delta: float) -> Certificate:
+    return Certificate(tau, delta, certified=False, bound=0.0, hits=0, samples=0, attempts=0)

@@ -12,7 +12,8 @@ from zorro.selection import Selection
 class Move:
     """One step of a search: the element it added or took out (none at the start).
 
-    `fidelity` is what it led to, as the search's own samples say.
+    `fidelity` is what it led to, as the search's own samples say; of elements that were added
+    together, what they led to together.
     """
 
     row: int | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -20,6 +21,25 @@ _PROBABILITY = 0.5  # what a sample's probability counts beside its hit
 # A gain is divided by the entropy that the element adds, to this power: at 0 an element is an
 # element, at 1 nodes, of which there are fewer, are spared for many more features.
 _THRIFT = 0.25
+# Sets from this size on grow by more than one element at a time, one more for each so many, as long
+# as the fidelity is far from the target; and are pruned without testing all elements each time.
+_LARGE = 16
+_NEAR = 0.1
+_TESTED_AGAIN = 4
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What the samples say of a selection."""
+
+    hits: Tensor  # (S,) bool
+    fidelity: float
+    probability: float
+
+    @property
+    def value(self) -> float:
+        """Hits first, then probability, which tells candidates apart where hits do not."""
+        return self.fidelity + _PROBABILITY * self.probability
 
 
 @dataclass(frozen=True)
@@ -28,14 +48,18 @@ class Trial:
 
     is_node: bool
     element: int
-    fidelity: float
-    probability: float
+    judged: _Judged
     cost: float  # the entropy that the element adds or saves
 
     @property
+    def fidelity(self) -> float:
+        """The share of hits."""
+        return self.judged.fidelity
+
+    @property
     def value(self) -> float:
-        """Hits first, then probability, which tells candidates apart where hits do not."""
-        return self.fidelity + _PROBABILITY * self.probability
+        """What it is worth, without its cost."""
+        return self.judged.value
 
 
 class GuidedSearch:
@@ -77,7 +101,12 @@ class GuidedSearch:
     @property
     def fidelity(self) -> float:
         """The selection's fidelity on the search's samples."""
-        return self._now[0]
+        return self._now.fidelity
+
+    @property
+    def hits(self) -> Tensor:
+        """On which samples the selection makes the event happen, (S,)."""
+        return self._now.hits
 
     @property
     def evaluator(self) -> Evaluator:
@@ -99,34 +128,64 @@ class GuidedSearch:
         while not self.reaches(target):
             if not self._may_go_on(self.selection):
                 return False
-            best = self._best_addition()
-            if best is None:
+            best = self._best_additions(target)
+            if not best:
                 return False
-            self._toggle(best)
+            self._add(best)
         return True
 
     def prune(self, target: float) -> None:
         """Take out elements while the fidelity stays above the target, the least missed first.
 
-        Afterwards no single element can be dropped.
+        Afterwards no single element can be dropped. Of a large set not all elements are tested
+        after each that is taken out: only those that could be spared before and come next.
         """
         while True:
-            spare = [trial for trial in self._removals() if _is_enough(trial.fidelity, target)]
+            spare = self._spare(self._removals(), target)
             if not spare:
                 return
-            self._toggle(max(spare, key=lambda trial: trial.value + _SAVING * trial.cost))
+            self._toggle(spare[0])
+            while len(spare) > 1 and self._size >= _LARGE:
+                next_ones = spare[1 : 1 + _TESTED_AGAIN]
+                tested = self._spare(self._tested_again(next_ones), target)
+                if tested:
+                    self._toggle(tested[0])
+                spare = [*tested, *spare[1 + _TESTED_AGAIN :]]
 
-    def _best_addition(self) -> Trial | None:
+    @property
+    def _size(self) -> int:
+        return self.selection.rows.numel() + self.selection.columns.numel()
+
+    def _best_additions(self, target: float) -> list[Trial]:
+        """Return the element to add, or several where many are needed still."""
         if self.selection.rows.numel() == 0:
-            return self._first_node()
+            first = self._first_node()
+            return [] if first is None else [first]
         gains = self._evaluator.gains(self.selection)
         trials = [*self._feature_trials(gains), *self._node_trials(gains)]
-        before = self._now[0] + _PROBABILITY * self._now[1]
-        return max(
-            trials,
-            key=lambda trial: (trial.value - before) / trial.cost**_THRIFT,
-            default=None,
+        trials.sort(
+            key=lambda trial: (trial.value - self._now.value) / trial.cost**_THRIFT, reverse=True
         )
+        if self._size < _LARGE or target - self.fidelity < _NEAR:
+            return trials[:1]
+        helpful = [trial for trial in trials if trial.value > self._now.value]
+        return helpful[: self._size // _LARGE + 1] or trials[:1]
+
+    def _add(self, trials: list[Trial]) -> None:
+        """Add elements that were tested one by one."""
+        if len(trials) == 1:
+            self._toggle(trials[0])
+            return
+        for trial in trials:
+            self.selection = self._toggled(trial)
+        self._now = self._judged(self._evaluator.scores(self.selection).unsqueeze(0))[0]
+        for trial in trials:
+            self._moved(trial, self._now.fidelity, added=True)
+
+    def _spare(self, trials: Iterable[Trial], target: float) -> list[Trial]:
+        """Return the elements without which the target is reached, the least missed first."""
+        spare = [trial for trial in trials if _is_enough(trial.fidelity, target)]
+        return sorted(spare, key=lambda trial: trial.value + _SAVING * trial.cost, reverse=True)
 
     def _first_node(self) -> Trial | None:
         """Return the node that says most by itself: with all its allowed features."""
@@ -138,9 +197,9 @@ class GuidedSearch:
         if rows.numel() == 0:
             return None
         judged = self._judged(self._evaluator.scores_toggling_nodes(whole, rows))
-        best = max(range(len(judged)), key=lambda i: judged[i][0] + _PROBABILITY * judged[i][1])
+        best = max(range(len(judged)), key=lambda i: judged[i].value)
         # Without features the node changes nothing yet.
-        return Trial(True, int(rows[best]), *self._now, cost=1.0)
+        return Trial(True, int(rows[best]), self._now, cost=1.0)
 
     def _feature_trials(self, gains: Gains | None) -> Iterator[Trial]:
         open_ones = self._allowed.features & ~self.selection.features
@@ -159,20 +218,37 @@ class GuidedSearch:
         return self._trials(True, rows, scores, cost)
 
     def _removals(self) -> Iterator[Trial]:
-        rows, columns = self.selection.rows, self.selection.columns
-        if rows.numel() > 1:
-            scores = self._evaluator.scores_toggling_nodes(self.selection, rows)
-            yield from self._trials(True, rows, scores, _entropy_of_one_more(rows.numel() - 1))
-        if columns.numel() > 1:
-            scores = self._evaluator.scores_toggling_features(self.selection, columns)
-            cost = _entropy_of_one_more(columns.numel() - 1)
-            yield from self._trials(False, columns, scores, cost)
+        return chain(
+            self._removals_of(True, self.selection.rows),
+            self._removals_of(False, self.selection.columns),
+        )
+
+    def _tested_again(self, trials: list[Trial]) -> Iterator[Trial]:
+        """Test the removal of elements that were tested before another one was taken out."""
+        for is_node in (True, False):
+            elements = [trial.element for trial in trials if trial.is_node == is_node]
+            if elements:
+                device = self._evaluator.device
+                yield from self._removals_of(is_node, torch.tensor(elements, device=device))
+
+    def _removals_of(self, is_node: bool, elements: Tensor) -> Iterator[Trial]:
+        """Test the removal of some elements of a kind; one of each kind must stay."""
+        count = (self.selection.rows if is_node else self.selection.columns).numel()
+        if count <= 1:
+            return iter(())
+        toggling = (
+            self._evaluator.scores_toggling_nodes
+            if is_node
+            else self._evaluator.scores_toggling_features
+        )
+        scores = toggling(self.selection, elements)
+        return self._trials(is_node, elements, scores, _entropy_of_one_more(count - 1))
 
     def _trials(
         self, is_node: bool, elements: Tensor, scores: Tensor, cost: float
     ) -> Iterator[Trial]:
         for element, judged in zip(elements.tolist(), self._judged(scores), strict=True):
-            yield Trial(is_node, element, *judged, cost=cost)
+            yield Trial(is_node, element, judged, cost=cost)
 
     def _first(self, open_ones: Tensor, gains: Tensor | None, count: int | None) -> Tensor:
         """Return the `count` elements with the highest gains among those that are open.
@@ -189,23 +265,30 @@ class GuidedSearch:
             return best
         return torch.cat([best, elements[gains[elements] == torch.inf]])
 
-    def _judged(self, scores: Tensor) -> list[tuple[float, float]]:
-        """Return fidelity and mean probability for each of scores (k, S, C)."""
+    def _judged(self, scores: Tensor) -> list[_Judged]:
+        """Return what each of scores (k, S, C) says."""
         weights = self.weights / self.weights.sum()
-        hits = self._evaluator.event.happens(scores).to(weights) @ weights
+        hits = self._evaluator.event.happens(scores)  # (k, S)
+        fidelity = hits.to(weights) @ weights
         probability = self._evaluator.event.log_probability(scores).exp().to(weights) @ weights
-        return list(zip(hits.tolist(), probability.tolist(), strict=True))
+        return list(map(_Judged, hits, fidelity.tolist(), probability.tolist()))
 
     def _toggle(self, trial: Trial) -> None:
+        before = self.selection.nodes if trial.is_node else self.selection.features
+        added = not bool(before[trial.element])
+        self.selection = self._toggled(trial)
+        self._now = trial.judged
+        self._moved(trial, trial.fidelity, added=added)
+
+    def _toggled(self, trial: Trial) -> Selection:
         if trial.is_node:
-            added = not bool(self.selection.nodes[trial.element])
-            self.selection = self.selection.toggling_node(trial.element)
-            self.moves.append(Move(trial.element, None, trial.fidelity, added))
-        else:
-            added = not bool(self.selection.features[trial.element])
-            self.selection = self.selection.toggling_feature(trial.element)
-            self.moves.append(Move(None, trial.element, trial.fidelity, added))
-        self._now = (trial.fidelity, trial.probability)
+            return self.selection.toggling_node(trial.element)
+        return self.selection.toggling_feature(trial.element)
+
+    def _moved(self, trial: Trial, fidelity: float, *, added: bool) -> None:
+        """Take a move down and tell of it."""
+        row, column = (trial.element, None) if trial.is_node else (None, trial.element)
+        self.moves.append(Move(row, column, fidelity, added))
         self._on_step(progress_of(self.selection, self.moves))
 
 

@@ -390,7 +390,7 @@ def _selected(served: Served, node: int) -> Sequence[int]:
 def _fresh(served: Served) -> int:
     """Return how many samples there are that the run's searches cannot have seen."""
     assert served.desks is not None
-    return served.desks.measuring.zorro.parameters.fresh_samples
+    return served.desks.measuring.zorro.fresh_samples
 
 
 def _check_node(served: Served, node: int) -> None:

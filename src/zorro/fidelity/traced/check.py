@@ -16,6 +16,8 @@ from zorro.noise.draws import DenseDraws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
 
+_LARGE = 1 << 19  # entries of the candidates' features
+
 
 def check(
     predictor: Predictor,
@@ -28,15 +30,18 @@ def check(
     """Raise `Unserved` unless a program gives the model's scores on this query.
 
     Both are run on a few samples with nothing selected, with half of everything selected, and
-    with a node and a feature added to it.
+    with a node and a feature added to it and taken out; on a large graph on one sample, with
+    nothing selected and with half of everything, less a node and a feature.
     """
-    few = DenseDraws(draws.matrices(torch.arange(min(3, draws.shape[0]), device=graph.x.device)))
+    is_large = graph.candidate_x.numel() > _LARGE
+    samples = min(1 if is_large else 3, draws.shape[0])
+    few = DenseDraws(draws.matrices(torch.arange(samples, device=graph.x.device)))
     asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=True)
     try:
         traced = TracedEvaluator(
             predictor, program, graph, few, asked, memory=memory, always_by_row=True
         )
-        ours, masks = _trial(traced)
+        ours, masks = _trial(traced, few_masks=is_large)
     except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
     noise = few.matrices(torch.arange(few.shape[0], device=graph.x.device))
@@ -52,27 +57,27 @@ def check(
     program.deviation = float(off.nan_to_num(0.0).max())
 
 
-def _trial(traced: TracedEvaluator) -> tuple[Tensor, list[Tensor]]:
-    """Return scores of every kind, and the masks (n, d) that they belong to."""
+def _trial(traced: TracedEvaluator, *, few_masks: bool) -> tuple[Tensor, list[Tensor]]:
+    """Return scores of every kind, or of few, and the masks (n, d) that they belong to."""
     nothing = Selection.empty(*traced.shape, device=traced.device)
     generator = torch.Generator().manual_seed(0)
     half = Selection(
         torch.rand(traced.shape[0], generator=generator).to(traced.device) < 0.5,
         torch.rand(traced.shape[1], generator=generator).to(traced.device) < 0.5,
     )
-    row = _one_of_each(half.nodes)
-    column = _one_of_each(half.features)
+    row = _one_of_each(half.nodes)[: 1 if few_masks else 2]
+    column = _one_of_each(half.features)[: 1 if few_masks else 2]
     scores = torch.cat(
         [
             traced.scores(nothing),
-            traced.scores(half),
+            *([] if few_masks else [traced.scores(half)]),
             *traced.scores_toggling_nodes(half, row),
             *traced.scores_toggling_features(half, column),
         ]
     )
     selections = [
         nothing,
-        half,
+        *([] if few_masks else [half]),
         *[half.toggling_node(int(index)) for index in row],
         *[half.toggling_feature(int(index)) for index in column],
     ]

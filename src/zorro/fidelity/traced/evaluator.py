@@ -191,6 +191,10 @@ class TracedEvaluator(Evaluator):
         """Return the query's class scores (S, C) under a selection."""
         return self._base(selection).scores
 
+    def inputs(self, selection: Selection) -> Tensor:
+        """Return the perturbed inputs (S, n, d) of a selection."""
+        return self._batched.inputs(selection)
+
     def scores_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
         """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
         base = self._base(selection, recorded=True)
@@ -427,6 +431,8 @@ class TracedEvaluator(Evaluator):
         """
         clear = self.event.gap(scores) > self._close * (1 + scores.abs().amax(-1))
         unsure = (ran & ~clear).nonzero()  # (u, 2): candidate, sample
+        if unsure.numel() == 0:
+            return scores
         base = selection.mask  # (n, d)
         for some in _chunks(unsure, max(1, _NOISE_NUMBERS // max(1, self._x.numel()))):
             candidate, sample = some.t()

@@ -1,4 +1,4 @@
-// How the fidelity rose while the search added elements, and what fresh samples said in the end.
+// How the fidelity rose while the search added elements, and what unseen samples said in the end.
 "use strict";
 window.zorro = window.zorro || {};
 
@@ -132,7 +132,7 @@ zorro.curve = function (container, {steps: known, fidelity, tau, wording, descri
       .attr("x", end)
       .attr("y", height - margin.bottom + 16)
       .attr("text-anchor", "middle")
-      .text("fresh");
+      .text("unseen");
   }
 
   function move([kind, id, , added]) {

@@ -9,7 +9,7 @@ zorro.distributions = function (container, {rows, summary, wording}) {
     {name: `${wording.capital(wording.nodes)} kept`, key: "nodes", isWhole: true},
     {name: `${wording.capital(wording.features)} kept`, key: "features", isWhole: true},
     {
-      name: "Fidelity on fresh samples",
+      name: "Fidelity on unseen samples",
       key: "fidelity",
       isWhole: false,
       domain: [from, 1],

@@ -181,7 +181,7 @@ zorro.explanation = function (
   function measured() {
     const {value, lower, upper, samples, confidence} = detail.fidelity;
     return [
-      `${zorro.share(value)} on ${zorro.number(samples)} fresh samples,`,
+      `${zorro.share(value)} on ${zorro.number(samples)} unseen samples,`,
       `${zorro.percent(confidence)} interval ${zorro.share(lower)} to ${zorro.share(upper)}`,
     ].join(" ");
   }

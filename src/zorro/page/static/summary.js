@@ -86,7 +86,7 @@ zorro.meaning = function (container, {summary, wording}) {
 };
 
 zorro.provenance = function (container, {summary, wording}) {
-  const {data, versions, freshSamples} = summary;
+  const {data, versions, unseenSamples} = summary;
   const size = [
     wording.countedNodes(data.nodes),
     `${zorro.number(data.edges)} edges`,
@@ -97,7 +97,7 @@ zorro.provenance = function (container, {summary, wording}) {
     ["Model", summary.model],
     ["Graph", size.join(", ")],
     ["Search", `${summary.search}, ${zorro.number(summary.samples)} samples, seed ${summary.seed}`],
-    ["Measured on", `${freshSamples.map(zorro.number).join(", ") || "no"} fresh samples each`],
+    ["Measured on", `${unseenSamples.map(zorro.number).join(" to ") || "no"} unseen samples each`],
     ["Versions", used.join(", ")],
     ["Made", summary.made],
   ]);
