@@ -64,6 +64,7 @@ def _cora(model: str) -> Cell:
         f"cora-{model}",
         "cora",
         model,
+        settings=replace(SETTINGS, epochs=100),
         nodes=20,
         methods=(OURS, AGAINST),
         options={"max_seconds": 30.0},

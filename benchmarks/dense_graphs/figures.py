@@ -36,13 +36,11 @@ def _draw_candidates(axes: Axes, rows: Sequence[Row]) -> None:
     some = [
         row
         for row in rows
-        if CUT in CELLS[row["cell"]].methods
-        and CELLS[row["cell"]].growth is None
-        and "candidates" in row.get(OURS, {})
+        if CUT in CELLS[row["cell"]].methods and CELLS[row["cell"]].growth is None
     ]
     for name, (label, colour, marker) in SERIES.items():
         points = [
-            (row[OURS]["candidates"], seconds)
+            (row["within_two_hops"], seconds)
             for row in some
             if (seconds := at_least(row.get(name, {}))) is not None
         ]
@@ -57,7 +55,7 @@ def _draw_candidates(axes: Axes, rows: Sequence[Row]) -> None:
             markeredgewidth=0,
             label=label,
         )
-    log_axes(axes, "candidate nodes of the query", ticks=(10, 100, 1000, 10_000, 100_000))
+    log_axes(axes, "candidates: nodes within two hops", ticks=(10, 100, 1000, 10_000, 100_000))
 
 
 def _draw_axis(axes: Axes, axis: str, rows: Sequence[Row]) -> None:

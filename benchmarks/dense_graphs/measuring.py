@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 from timing import kept_rows
@@ -70,8 +71,8 @@ def measure(
             wanted = [name for name in usable if name != WHOLE or query.on_the_whole_graph]
             if not is_complete(known.get((cell.name, query.node), {}), wanted):
                 row = _measured(query, {name: parties[name] for name in wanted}, limit)
-                about = {"cell": cell.name, "node": query.node, "kind": query.kind}
-                kept_rows.append(rows, {**about, "accuracy": accuracy, **row})
+                about = {"cell": cell.name, "accuracy": accuracy, **asdict(query)}
+                kept_rows.append(rows, {**about, **row})
                 _tell(cell, query, row)
 
 

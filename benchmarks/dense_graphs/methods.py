@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
+import torch
 from timing import gnn_explainer
 from timing.cells import Row, Subject, seconds
 
@@ -26,6 +27,7 @@ Prepare = Callable[[Cell, Subject, int], Timed]  # warmed up with a node
 
 def ours(cell: Cell, subject: Subject, warm_up: int) -> Timed:
     """Return what times a whole explanation."""
+    _load_what_is_loaded_on_first_use(subject)
     zorro = Zorro(subject.model, subject.x, subject.edge_index, **cell.options)
     zorro.fidelity(warm_up, nodes=[], features=[], samples=10)
 
@@ -38,6 +40,13 @@ def ours(cell: Cell, subject: Subject, warm_up: int) -> Timed:
         return {"seconds": took, **_told(explanation), **_split([*clock, clock[0] + took])}
 
     return timed
+
+
+def _load_what_is_loaded_on_first_use(subject: Subject) -> None:
+    """Explain a node of a ring of a few nodes."""
+    ring = torch.arange(10)
+    edge_index = torch.stack([ring, ring.roll(1)]).to(subject.x.device)
+    Zorro(subject.model, subject.x[:10], edge_index, max_evaluations=2000).explain(0)
 
 
 def _told(explanation: Explanation) -> Row:

@@ -31,14 +31,23 @@ class Embedded(nn.Module):
         layers: of equal width.
         sizes: of the features, of what is hidden, of the classes.
         is_initial: whether each layer takes the first one's input too, as GCNII's do.
+        is_normed: whether batches are normalised behind each layer.
     """
 
     def __init__(
-        self, layers: list[nn.Module], sizes: tuple[int, int, int], *, is_initial: bool = False
+        self,
+        layers: list[nn.Module],
+        sizes: tuple[int, int, int],
+        *,
+        is_initial: bool = False,
+        is_normed: bool = False,
     ) -> None:
         super().__init__()
         self.first = nn.Linear(sizes[0], sizes[1])
         self.layers = nn.ModuleList(layers)
+        self.norms = nn.ModuleList(
+            nn.BatchNorm1d(sizes[1]) if is_normed else nn.Identity() for _ in layers
+        )
         self.last = nn.Linear(sizes[1], sizes[2])
         self.dropout = nn.Dropout(DROPOUT)
         self.is_initial = is_initial
@@ -46,10 +55,10 @@ class Embedded(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return class scores."""
         x = initial = self.first(self.dropout(x)).relu()
-        for layer in self.layers:
+        for layer, norm in zip(self.layers, self.norms, strict=True):
             x = self.dropout(x)
             x = layer(x, initial, edge_index) if self.is_initial else layer(x, edge_index)
-            x = x.relu()
+            x = norm(x).relu()
         scores: Tensor = self.last(x)
         return scores
 
@@ -62,7 +71,7 @@ def _pna(graph: Data, hidden: int, classes: int) -> nn.Module:
         "deg": degrees,
     }
     layers: list[nn.Module] = [PNAConv(hidden, hidden, **options) for _ in range(LAYERS)]
-    return Embedded(layers, (graph.num_features, hidden, classes))
+    return Embedded(layers, (graph.num_features, hidden, classes), is_normed=True)
 
 
 def _gcnii(graph: Data, hidden: int, classes: int) -> nn.Module:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from timing.large_queries import within_two_hops
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
@@ -20,6 +21,7 @@ class Query:
 
     node: int
     kind: Literal["random", "hub"]
+    within_two_hops: int
     on_the_whole_graph: bool = False  # GNNExplainer as well
 
 
@@ -28,12 +30,17 @@ def queries(cell: Cell, graph: Data, *, nodes: int, hubs: int) -> list[Query]:
     tested = graph.test_mask.nonzero().flatten().numpy()
     order = np.random.default_rng(SEED).permutation(tested)
     by_degree = degree(graph.edge_index[1], graph.num_nodes).argsort(descending=True, stable=True)
+    hub_nodes = by_degree[list(cell.hubs[:hubs])].numpy()
+    asked = np.concatenate([order[:nodes], hub_nodes])
+    seen = within_two_hops(graph, asked)
     return [
-        *(
-            Query(int(node), "random", place < cell.on_the_whole_graph)
-            for place, node in enumerate(order[:nodes])
-        ),
-        *(Query(int(by_degree[rank]), "hub") for rank in cell.hubs[:hubs]),
+        Query(
+            int(node),
+            "random" if place < nodes else "hub",
+            int(seen[place]),
+            place < min(nodes, cell.on_the_whole_graph),
+        )
+        for place, node in enumerate(asked)
     ]
 
 

@@ -11,7 +11,7 @@ from timing.summary import of_times
 
 from dense_graphs.cells import AGAINST, CUT, FEWEST, METHODS, OURS, WHOLE
 
-RANGES = ((0, 100), (100, 1000), (1000, 10_000), (10_000, None))  # of candidates
+RANGES = ((0, 100), (100, 1000), (1000, 10_000), (10_000, None))  # of nodes within two hops
 
 
 def groups(rows: Iterable[Row]) -> list[Row]:
@@ -23,14 +23,13 @@ def groups(rows: Iterable[Row]) -> list[Row]:
 
 
 def by_candidates(rows: Sequence[Row]) -> list[Row]:
-    """Return a summary for each range of candidates that any query falls into."""
+    """Return a summary for each range of candidates, the nodes within two hops, with any query."""
     found = []
     for least, most in RANGES:
         some = [
             row
             for row in rows
-            if least <= row.get(OURS, {}).get("candidates", -1)
-            and (most is None or row[OURS]["candidates"] < most)
+            if least <= row["within_two_hops"] and (most is None or row["within_two_hops"] < most)
         ]
         if some:
             found.append({"least": least, "most": most, **of_queries(some)})
