@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits honesty graph-size stored-graph bench quality optimality many pages clean
+.PHONY: demo test lint accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense quality optimality many pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +63,11 @@ stored-graph: $(STAMP)
 # How long explanations take; finished measurements are kept (`--fresh` forgets them).
 bench: $(STAMP)
 	$(BIN)/python benchmarks/speed.py
+
+# Dense features and PyG's own models beside GNNExplainer: seconds, memory, answers; hours.
+# `benchmarks/dense.py --against CHECKOUT` measures another version of the library in turn with this.
+bench-dense: $(STAMP)
+	$(BIN)/python benchmarks/dense.py
 
 # Sizes, fidelity, certificates and seconds of all searches on all of the paper's queries; hours.
 # Finished explanations are kept.

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from timing.memory import forget_peak, held_mb
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
@@ -135,24 +136,17 @@ def memory(edges: int) -> dict[str, float]:
     x, edge_index = a_graph(edges)
     a_zorro(*a_graph(EDGES[0])).explain(QUERY)  # whatever is loaded on first use
     ctypes.CDLL(None).malloc_trim(0)  # so that what was freed is not taken for free
-    graph = resident()
+    graph = held_mb()
+    forget_peak()
     zorro = a_zorro(x, edge_index)
-    set_up = resident(highest=True) - graph
-    before = resident()
+    set_up = held_mb("VmHWM") - graph
+    before = held_mb()
+    forget_peak()
     zorro.explain(QUERY)
-    query = resident(highest=True) - before
+    query = held_mb("VmHWM") - before
     stored = [x.crow_indices(), x.col_indices(), x.values(), edge_index]
     size = sum(part.numel() * part.element_size() for part in stored)
     return {"graph_mb": size / 1e6, "set_up_mb": set_up, "query_mb": query}
-
-
-def resident(*, highest: bool = False) -> float:
-    """Return the process's resident memory in MB: now, or the highest since last asked (Linux)."""
-    label = "VmHWM:" if highest else "VmRSS:"
-    lines = Path("/proc/self/status").read_text().splitlines()
-    value = next(line for line in lines if line.startswith(label))
-    Path("/proc/self/clear_refs").write_text("5")  # forget the highest
-    return int(value.split()[1]) / 1e3
 
 
 def a_zorro(x: Tensor, edge_index: Tensor) -> Zorro:

@@ -31,6 +31,7 @@ from typing import Any
 
 import torch
 from quality_report import write
+from timing import kept_rows
 from timing.cells import CELLS, Cell, Row, Subject, load
 
 from zorro import Zorro, data
@@ -52,8 +53,8 @@ def main() -> None:
     arguments.rows.parent.mkdir(parents=True, exist_ok=True)
     if not arguments.report:
         _run(arguments)
-    timed = _read(arguments.timing)
-    rows = {_key(row): row for row in [*_read(arguments.rows), *timed]}
+    timed = kept_rows.read(arguments.timing)
+    rows = {_key(row): row for row in [*kept_rows.read(arguments.rows), *timed]}
     write(list(rows.values()), timed or list(rows.values()), RESULTS, list(map(str, CELLS[:12])))
 
 
@@ -79,7 +80,7 @@ def _arguments() -> argparse.Namespace:
 
 def _run(arguments: argparse.Namespace) -> None:
     """Explain what is missing; tasks that have not begun when the time is up are left out."""
-    done = {_key(row) for row in _read(arguments.rows)}
+    done = {_key(row) for row in kept_rows.read(arguments.rows)}
     deadline = time.time() + arguments.budget
     with (
         ProcessPoolExecutor(arguments.processes, get_context("spawn")) as pool,  # CUDA needs it
@@ -117,13 +118,6 @@ def _tasks(
 
 def _key(row: Row) -> tuple[Any, ...]:
     return row["cell"], row["tau"], row["way"], row["node"]
-
-
-def _read(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.endswith("}")]  # not one cut off
 
 
 @cache

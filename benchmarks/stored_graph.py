@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from timing.memory import forget_peak, held_mb
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
@@ -73,7 +74,7 @@ def convert(edges: int, folder: Path) -> dict[str, Any]:
     """Make a graph and store it."""
     data = a_graph(edges)
     parts = [data.x.crow_indices(), data.x.col_indices(), data.x.values(), data.edge_index]
-    before = peak()
+    before = held_mb("VmHWM")
     seconds, _ = timed(lambda: store(data, folder))
     return {
         "nodes": data.x.size(0),
@@ -81,7 +82,7 @@ def convert(edges: int, folder: Path) -> dict[str, Any]:
         "data_mb": sum(part.numel() * part.element_size() for part in parts) / 1e6,
         "made_mb": before,
         "convert_s": seconds,
-        "convert_mb": peak(),
+        "convert_mb": held_mb("VmHWM"),
     }
 
 
@@ -89,7 +90,7 @@ def explain_stored(edges: int, folder: Path, read_ahead: bool) -> dict[str, Any]
     """Open the stored graph and explain, twice."""
     small = a_graph(1000)
     Zorro(Net(), small.x, small.edge_index).explain(0)  # whatever is loaded on first use
-    libraries, pages = peak(), status("RssFile:")
+    libraries, pages = held_mb("VmHWM"), held_mb("RssFile")
     opening, graph = timed(lambda: open_stored(folder, read_ahead=read_ahead))
     set_up, zorro = timed(lambda: Zorro(Net(), graph.x, graph.edge_index))
     first, explanations = timed(lambda: explained(zorro, graph.num_nodes))
@@ -98,8 +99,8 @@ def explain_stored(edges: int, folder: Path, read_ahead: bool) -> dict[str, Any]
         "open_s": opening,
         "set_up_s": set_up,
         "explain_first_s": first,
-        "explain_mb": peak(),
-        "graph_pages_mb": status("RssFile:") - pages,
+        "explain_mb": held_mb("VmHWM"),
+        "graph_pages_mb": held_mb("RssFile") - pages,
         "explanations": explanations,
     }
     row["explain_s"], _ = timed(lambda: explained(zorro, graph.num_nodes))
@@ -112,13 +113,13 @@ def explain_in_memory(edges: int, folder: Path) -> dict[str, Any]:
     order = data.edge_index[1].argsort(stable=True)
     data.edge_index = data.edge_index[:, order]
     del order
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    forget_peak()
     set_up, zorro = timed(lambda: Zorro(Net(), data.x, data.edge_index))
     seconds, explanations = timed(lambda: explained(zorro, data.x.size(0)))
     return {
         "set_up_s": set_up,
         "explain_s": seconds,
-        "explain_mb": peak(),
+        "explain_mb": held_mb("VmHWM"),
         "explanations": explanations,
     }
 
@@ -126,16 +127,6 @@ def explain_in_memory(edges: int, folder: Path) -> dict[str, Any]:
 def explained(zorro: Zorro, nodes: int) -> list[Explanation]:
     queries = random.Random(0).sample(range(nodes), QUERIES)
     return [replace(zorro.explain(node), seconds=0.0) for node in queries]
-
-
-def peak() -> float:
-    """Return the highest resident memory of this process so far, in MB (Linux)."""
-    return status("VmHWM:")
-
-
-def status(label: str) -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(label)).split()[1]) / 1e3
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:

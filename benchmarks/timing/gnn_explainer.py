@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,25 +25,44 @@ def measure(cell: Cell, nodes: Sequence[int], *, whole: bool) -> Iterator[Row]:
         nodes: the queries.
         whole: run on the whole graph, as PyG does, instead of on the cut.
     """
-    subject = load(cell)
-    extractor = Extractor(Predictor(subject.model), subject.x, subject.edge_index)
-    extractor.extract(nodes[0])
+    timed = timed_explanations(load(cell), warm_up=nodes[0], whole=whole)
     yield {}
+    for node in nodes:
+        yield timed(node)
+
+
+def timed_explanations(
+    subject: Subject, *, warm_up: int, whole: bool, return_type: str = "log_probs"
+) -> Callable[[int], Row]:
+    """Return what explains a node and says how long it took, warmed up.
+
+    Args:
+        subject: the model and its graph.
+        warm_up: a node, explained in a few epochs.
+        whole: run on the whole graph, as PyG does, instead of on the cut.
+        return_type: what the model returns, in PyG's words.
+    """
+    extractor = Extractor(Predictor(subject.model), subject.x, subject.edge_index)
 
     def explain(node: int, epochs: int) -> Any:
-        if whole:
-            return _explained(subject, subject.x, subject.edge_index, node, epochs)
-        graph = extractor.extract(node)
-        return _explained(subject, graph.x, graph.edge_index, graph.target, epochs)
+        parts = (subject.x, subject.edge_index, node)
+        if not whole:
+            graph = extractor.extract(node)
+            parts = (graph.x, graph.edge_index, graph.target)
+        return _explained(subject, *parts, epochs, return_type)
 
-    explain(nodes[0], 2)  # warm-up
-    for node in nodes:
+    def timed(node: int) -> Row:
         torch.manual_seed(0)
         time, _ = seconds(partial(explain, node, EPOCHS), subject)
-        yield {"node": node, "seconds": time}
+        return {"node": node, "seconds": time}
+
+    explain(warm_up, 2)
+    return timed
 
 
-def _explained(subject: Subject, x: Tensor, edge_index: Tensor, node: int, epochs: int) -> Any:
+def _explained(
+    subject: Subject, x: Tensor, edge_index: Tensor, node: int, epochs: int, return_type: str
+) -> Any:
     explainer = Explainer(
         subject.model,
         GNNExplainer(epochs=epochs),
@@ -53,7 +72,7 @@ def _explained(subject: Subject, x: Tensor, edge_index: Tensor, node: int, epoch
         model_config={
             "mode": "multiclass_classification",
             "task_level": "node",
-            "return_type": "log_probs",
+            "return_type": return_type,
         },
     )
     return explainer(x, edge_index, index=node)

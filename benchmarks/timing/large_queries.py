@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from timing.cells import Cell, Row
@@ -37,13 +38,18 @@ def train(cell: Cell) -> Iterator[Row]:
         yield {"node": node, "candidates": candidates, "features": graph.num_features}
 
 
-def _queries(graph: Data) -> list[tuple[int, int]]:
+def within_two_hops(graph: Data, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many nodes each of some nodes can see in two hops, itself among them."""
     sender, receiver = graph.edge_index.numpy()
     shape = (graph.num_nodes, graph.num_nodes)
     one_hop = sp.csr_matrix((np.ones(sender.size, dtype=np.int32), (receiver, sender)), shape=shape)
     one_hop = one_hop + sp.eye_array(graph.num_nodes, dtype=np.int32, format="csr")
+    return np.diff((one_hop[nodes] @ one_hop).indptr).astype(np.int64)
+
+
+def _queries(graph: Data) -> list[tuple[int, int]]:
     nodes = graph.test_mask.nonzero().flatten().numpy()
-    candidates = np.diff((one_hop[nodes] @ one_hop).indptr)  # within two hops
+    candidates = within_two_hops(graph, nodes)
     chosen = []
     for least, most in RANGES:
         first = np.flatnonzero((candidates >= least) & (candidates <= most))[0]

@@ -68,7 +68,7 @@ def draw_cells(cells: Sequence[Row], folder: Path) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds per node (dots: nodes; marks: medians)")
     _ready(axes, grid="x")
-    _save(figure, folder / "speed_cells")
+    save(figure, folder / "speed_cells")
 
 
 def draw_growth(growth: dict[str, Any], folder: Path) -> None:
@@ -97,13 +97,13 @@ def draw_growth(growth: dict[str, Any], folder: Path) -> None:
                 markerfacecolor="white" if style == "--" else colour,
                 label=label,
             )
-        _log_axes(axes, title, ticks=sorted({p["value"] for s in growth[axis].values() for p in s}))
+        log_axes(axes, title, ticks=sorted({p["value"] for s in growth[axis].values() for p in s}))
     _draw_sizes(panels[1, 1], growth.get("candidates", {}))
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     for axes in panels[:, 0]:
         axes.set_ylabel("seconds per node")
-    _save(figure, folder / "speed_growth")
+    save(figure, folder / "speed_growth")
 
 
 def _draw_sizes(axes: Axes, series: dict[str, Any]) -> None:
@@ -128,10 +128,10 @@ def _draw_sizes(axes: Axes, series: dict[str, Any]) -> None:
             )
     axes.plot([], [], "o", color=GREY, markerfacecolor="white", label="hollow: over 100 steps")
     axes.legend(fontsize=7.5, frameon=False, loc="lower right", borderpad=0.1, labelspacing=0.3)
-    _log_axes(axes, "candidate nodes of the query", ticks=(1, 10, 100, 1000))
+    log_axes(axes, "candidate nodes of the query", ticks=(1, 10, 100, 1000))
 
 
-def _log_axes(axes: Axes, title: str, *, ticks: Sequence[int]) -> None:
+def log_axes(axes: Axes, title: str, *, ticks: Sequence[int]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
@@ -152,7 +152,7 @@ def _title(cell: str) -> str:
     return f"{names.get(dataset, 'BA-Community')} {model.upper()}"
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "zorro"}):
         figure.savefig(path.with_suffix(".png"), dpi=150)
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})

@@ -6,12 +6,12 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from timing.cells import Row
+from timing.memory import held_mb
 
 Measure = Callable[..., Iterator[Row]]
 FINISHED = "finished"
@@ -71,18 +71,8 @@ def _run(
     torch.set_num_threads(1)
     try:
         for row in measure(*arguments, **options):
-            sender.send({**row, "peak_mb": _peak_mb()})
+            sender.send({**row, "peak_mb": held_mb("VmHWM")})
     except Exception as error:
         sender.send(f"failed: {type(error).__name__}: {error}")
     else:
         sender.send(FINISHED)
-
-
-def _peak_mb() -> float:
-    """Return the most memory that this process has held so far.
-
-    The kernel's own mark, since `getrusage` begins with the parent's.
-    """
-    status = Path("/proc/self/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024

@@ -1,0 +1,1 @@
+"""What `dense.py` measures: dense features on graphs of the sizes that people have."""

@@ -1,0 +1,133 @@
+"""What is timed: our explanation, GNNExplainer, and the shortest proof that nothing is needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
+import torch
+from timing import gnn_explainer
+from timing.cells import Row, Subject, seconds
+
+from dense_graphs.cells import CUT, FEWEST, OURS, WHOLE, Cell
+from zorro import Zorro
+from zorro.cut import ComputationalGraph, Extractor
+from zorro.explanation import Explanation
+from zorro.fidelity import EvaluatorChoice
+from zorro.fidelity.batched import DEFAULT_MEMORY
+from zorro.noise import draws_of, resolve
+from zorro.predictor import Predictor
+from zorro.selection import Selection
+
+Timed = Callable[..., Row]  # of a node, and of the samples to draw where these are given
+Prepare = Callable[[Cell, Subject, int], Timed]  # warmed up with a node
+
+
+def ours(cell: Cell, subject: Subject, warm_up: int) -> Timed:
+    """Return what times a whole explanation."""
+    _load_what_is_loaded_on_first_use(subject)
+    zorro = Zorro(subject.model, subject.x, subject.edge_index, **cell.options)
+    zorro.fidelity(warm_up, nodes=[], features=[], samples=10)
+
+    def timed(node: int) -> Row:
+        clock = [time.perf_counter()]
+        took, explanation = seconds(
+            lambda: zorro.explain(node, on_step=lambda _: clock.append(time.perf_counter())),
+            subject,
+        )
+        return {"seconds": took, **_told(explanation), **_split([*clock, clock[0] + took])}
+
+    return timed
+
+
+def _load_what_is_loaded_on_first_use(subject: Subject) -> None:
+    """Explain a node of a ring of a few nodes."""
+    ring = torch.arange(10)
+    edge_index = torch.stack([ring, ring.roll(1)]).to(subject.x.device)
+    Zorro(subject.model, subject.x[:10], edge_index, max_evaluations=2000).explain(0)
+
+
+def _told(explanation: Explanation) -> Row:
+    certificate = explanation.certificate
+    return {
+        "status": explanation.status,
+        "certified": explanation.certified,
+        "nodes": len(explanation.nodes),
+        "features": len(explanation.features),
+        "candidates": explanation.graph.candidates,
+        "context": explanation.graph.context,
+        "edges": explanation.graph.edges,
+        "num_features": explanation.graph.num_features,
+        "fidelity": explanation.fidelity.value,
+        "tau": explanation.parameters.tau,
+        "delta": explanation.parameters.delta,
+        "attempts": certificate.attempts if certificate else 0,
+        "unseen_samples": certificate.samples if certificate else 0,
+        "steps": len(explanation.steps) - 1,
+        "evaluations": explanation.evaluations,
+        "evaluator": explanation.evaluator,
+    }
+
+
+def _split(clock: list[float]) -> Row:
+    """Return the time until the search's first step, of its steps, and after its last one."""
+    gaps = [after - before for before, after in pairwise(clock)]
+    return {
+        "seconds_before": gaps[0],
+        "seconds_search": sum(gaps[1:-1]),
+        "seconds_after": gaps[-1] if len(gaps) > 1 else 0.0,
+    }
+
+
+def on_cut(cell: Cell, subject: Subject, warm_up: int, *, whole: bool = False) -> Timed:
+    """Return what times GNNExplainer on the cut, or on the whole graph."""
+    return gnn_explainer.timed_explanations(
+        subject, warm_up=warm_up, whole=whole, return_type="raw"
+    )
+
+
+def fewest_samples(cell: Cell, subject: Subject, warm_up: int) -> Timed:
+    """Return what times drawing some samples and evaluating the empty set on them.
+
+    The cut is made on the way, and so is all that the evaluator prepares for a query.
+    """
+    predictor = Predictor(subject.model)
+    noise = resolve("column-marginals", subject.x)
+    extractor = Extractor(predictor, subject.x, subject.edge_index, noise=noise)
+    choice = EvaluatorChoice(predictor, wanted="auto", memory=DEFAULT_MEMORY)
+
+    def hits(graph: ComputationalGraph, samples: int) -> int:
+        draws = draws_of(
+            noise,
+            graph.candidate_x,
+            seed=0,
+            query=graph.query,
+            samples=range(samples),
+            memory=DEFAULT_MEMORY,
+        )
+        evaluator = choice.evaluator(graph, draws)
+        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
+        return int(evaluator.hits(nothing).sum())
+
+    def timed(node: int, samples: int) -> Row:
+        extracting, graph = seconds(partial(extractor.extract, node), subject)
+        evaluating, count = seconds(partial(hits, graph, samples), subject)
+        return {
+            "seconds": extracting + evaluating,
+            "extraction_seconds": extracting,
+            "samples": samples,
+            "hits": count,
+        }
+
+    timed(warm_up, 2)
+    return timed
+
+
+PREPARE: dict[str, Prepare] = {
+    OURS: ours,
+    CUT: on_cut,
+    WHOLE: partial(on_cut, whole=True),
+    FEWEST: fewest_samples,
+}
