@@ -29,6 +29,7 @@ from zorro.inference_mode import ordinary, outside_inference_mode
 from zorro.memory import default_budget
 from zorro.meter import Meter
 from zorro.noise import Noise, NoiseFunction, draws_of, resolve
+from zorro.noise.streams import BLOCK
 from zorro.options import Search, check_parameters
 from zorro.predictor import Model, Predictor, probabilities
 from zorro.search import (
@@ -52,6 +53,7 @@ T = TypeVar("T")
 _GUARDED = 2  # samples that are evaluated again where all else is redrawn too
 _DOUBTFUL = 8  # where it is not clear that nothing else matters
 _FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
+_SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
 _FEWEST = 8  # measured even if there is no time
 
 
@@ -468,8 +470,13 @@ class Zorro:
                 on_batch=budget.on_batch if limited else do_nothing,
             )
 
-        first = self.parameters.samples + self.fresh_samples
-        return Laboratory(evaluate, first=first, memory=self._memory // 4)
+        samples = self.parameters.samples
+        return Laboratory(
+            evaluate,
+            first=samples + self.fresh_samples,
+            memory=self._memory // 4,
+            step=samples if graph.candidate_x.numel() <= _SMALL else BLOCK,
+        )
 
     def _evaluator(
         self,

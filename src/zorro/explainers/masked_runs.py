@@ -45,8 +45,8 @@ class ZeroFilled:
         return self._masks.size(0), self._x.size(0), self._x.size(1)
 
     @property
-    def numbers_per_sample(self) -> float:
-        """How many rows an input keeps or not: nothing is drawn."""
+    def cost_per_sample(self) -> float:
+        """What an input costs: nothing is drawn."""
         return float(self._x.size(0))
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:

@@ -90,6 +90,11 @@ class Evaluator(ABC):
         """
 
     @property
+    @abstractmethod
+    def cost_per_sample(self) -> float:
+        """What a selection costs a further sample, in nanoseconds, roughly and by its size."""
+
+    @property
     def bytes_per_sample(self) -> int:
         """What is kept of a sample as long as the evaluator is."""
         return 0

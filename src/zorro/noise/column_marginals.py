@@ -20,6 +20,7 @@ from zorro.noise.walks import walk
 _DENSE = 0.2
 _ENTRIES_AT_ONCE = 1 << 22
 _DRAWN_AT_ONCE = 1 << 18  # on a CPU
+_COST = 40.0  # nanoseconds a non-zero
 _KEPT_BYTES = 12  # per non-zero: position and value
 
 
@@ -159,9 +160,9 @@ class SparseDraws:
         return self._count, self._nodes, self._noise.num_features
 
     @property
-    def numbers_per_sample(self) -> float:
-        """How many numbers are drawn for a sample."""
-        return self._noise.density * self._noise.num_features * self._nodes
+    def cost_per_sample(self) -> float:
+        """What drawing and multiplying its non-zeros costs."""
+        return _COST * self._noise.density * self._noise.num_features * self._nodes
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return some columns of some nodes (v,), all when None, as (k, v, S)."""

@@ -8,6 +8,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+_COST = 5.0  # nanoseconds a number that is read from memory and multiplied
+
 
 class Draws(Protocol):
     """Noise Z (S, n, d) of one query, in whatever form suits its distribution."""
@@ -18,8 +20,8 @@ class Draws(Protocol):
         ...
 
     @property
-    def numbers_per_sample(self) -> float:
-        """How many numbers are drawn for a sample, which says what one costs."""
+    def cost_per_sample(self) -> float:
+        """What a sample costs in nanoseconds, roughly and by its size, never by the clock."""
         ...
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -56,9 +58,9 @@ class DenseDraws:
         return samples, nodes, features
 
     @property
-    def numbers_per_sample(self) -> float:
-        """How many numbers a sample has."""
-        return float(self._values[0].numel())
+    def cost_per_sample(self) -> float:
+        """What multiplying costs."""
+        return _COST * self.shape[1] * self.shape[2]
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
@@ -96,9 +98,9 @@ class JoinedDraws:
         return sum(self._counts), *self._parts[0].shape[1:]
 
     @property
-    def numbers_per_sample(self) -> float:
-        """How many numbers are drawn for a sample."""
-        return max(part.numbers_per_sample for part in self._parts)
+    def cost_per_sample(self) -> float:
+        """What the dearest of them costs."""
+        return max(part.cost_per_sample for part in self._parts)
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return some columns of some nodes (v,), all when None, as (k, v, S)."""

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from scipy.stats import beta
 
 from zorro.fidelity.estimate import FidelityEstimate
-from zorro.search.certified import MOST_SAMPLES, Certified, Laboratory
+from zorro.search.certified import Certified, Laboratory
 from zorro.selection import Selection
 
 _SAMPLES = 1000  # on which the empty set is measured
-_MOST_SAMPLES = 10 * MOST_SAMPLES
+_MOST_PLANNED = 15_000
 _MISSES = 40  # that an attempt must be able to see if the fidelity is just what is asked for
 
 
@@ -46,8 +46,8 @@ def search_beyond_chance(
         return dataclasses.replace(search(tau=tau, delta=delta), chance=chance)
     share = chance.value if delta is None else _upper_bound(chance, delta / 2)
     target = share + tau * (1 - share)
-    most = min(_MOST_SAMPLES, max(MOST_SAMPLES, round(_MISSES / (1 - target))))
-    found = search(tau=target, delta=None if delta is None else delta / 2, most=most)
+    planned = min(_MOST_PLANNED, round(_MISSES / (1 - target)))
+    found = search(tau=target, delta=None if delta is None else delta / 2, planned=planned)
     if found.certificate is not None and delta is not None:
         whole = dataclasses.replace(found.certificate, delta=delta)
         found = dataclasses.replace(found, certificate=whole)

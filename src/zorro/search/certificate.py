@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zorro.fidelity.evidence import log_evidence, lower_bound
 
-_LEAST = 100  # samples of a batch if nothing better is known
+LEAST = 100  # samples of a batch if nothing better is known
 _STEP = 50  # batches are multiples of this
 _GUESS_COUNTS = 0.5  # how much a guess at the fidelity counts, in batches
 
@@ -54,9 +54,19 @@ class Attempt:
         delta: the probability of being wrong that this attempt may use.
         most: samples after which it is given up.
         expected: a guess at the fidelity, by which the first batch is chosen.
+        least: samples of a batch if nothing better is known.
     """
 
-    def __init__(self, *, tau: float, delta: float, most: int, expected: float = 1.0) -> None:
+    def __init__(
+        self,
+        *,
+        tau: float,
+        delta: float,
+        most: int,
+        expected: float = 1.0,
+        least: int = LEAST,
+    ) -> None:
+        self._least = least
         self._expected = expected
         self._tau = tau
         self._delta = delta
@@ -97,14 +107,14 @@ class Attempt:
 
         A look too many costs little, and so do some samples too many; it is only a guess.
         """
-        weight = _LEAST * _GUESS_COUNTS
+        weight = LEAST * _GUESS_COUNTS
         share = (self.hits + weight * self._expected) / (self.samples + weight)
         left = self._most - self.samples
-        for more in range(_STEP, max(_LEAST, self.samples) * 2 + 1, _STEP):
+        for more in range(_STEP, max(self._least, self.samples) * 2 + 1, _STEP):
             hits = math.floor(self.hits + share * more)
             if log_evidence(hits, self.samples + more, self._tau) >= -math.log(self._delta):
                 return min(more, left)
-        return min(max(_LEAST, self.samples), left)
+        return min(max(self._least, self.samples), left)
 
     @property
     def bound(self) -> float:

@@ -13,16 +13,16 @@ from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.evidence import level
 from zorro.noise.streams import BLOCK
 from zorro.search.budget import Budget, BudgetSpent
-from zorro.search.certificate import Attempt, Certificate, share_needed
+from zorro.search.certificate import LEAST, Attempt, Certificate, share_needed
 from zorro.search.found import Found, Move, OnStep, unwatched
 from zorro.search.guided import GuidedSearch
 from zorro.selection import Selection
 
 MOST_ATTEMPTS = 21
-MOST_SAMPLES = 2000  # of one attempt
-# The search aims above τ: at a fidelity that so many samples would prove. Each further attempt
-# aims higher, at what fewer samples would prove.
-_PLANNED = 1500
+# The search aims above τ: at a fidelity that so many samples would prove, the more the less one
+# costs. Each further attempt aims higher, at what fewer samples would prove.
+_MOST_PLANNED, _LEAST_PLANNED = 8000, 1000
+_WORTH = 0.8e9  # nanoseconds
 _FEW = 4  # samples that are looked at even if there is no time
 
 
@@ -34,14 +34,21 @@ class Laboratory:
             and that heeds a limit of time or not.
         first: where unseen samples begin; those before it are the search's.
         memory: bytes that the evaluation of unseen samples may take.
+        step: how many samples the search begins with at a time.
     """
 
     def __init__(
-        self, evaluate: Callable[[range, bool, bool], Evaluator], *, first: int, memory: int
+        self,
+        evaluate: Callable[[range, bool, bool], Evaluator],
+        *,
+        first: int,
+        memory: int,
+        step: int = BLOCK,
     ) -> None:
         self._evaluate = evaluate
         self._next = -(-first // BLOCK) * BLOCK  # whole blocks: parts of one cost as much
         self._memory = memory
+        self.step = step
         self._counted: list[Evaluator] = []
         self._evaluations = 0
         self._last: Evaluator | None = None
@@ -119,7 +126,7 @@ def search_certified(
     budget: Budget,
     allowed: Selection | None = None,
     on_step: OnStep = unwatched,
-    most: int = MOST_SAMPLES,
+    planned: int = 0,
 ) -> Certified:
     """Find a set whose fidelity is shown to be at least τ on noise that the search has not seen.
 
@@ -138,7 +145,8 @@ def search_certified(
         budget: what may be spent.
         allowed: V_p and F_p; everything when None.
         on_step: told of each step.
-        most: samples of one attempt.
+        planned: samples that an attempt must be able to take at least; the less one costs, the
+            more they are.
     """
 
     def begin(evaluator: Evaluator) -> GuidedSearch:
@@ -150,7 +158,7 @@ def search_certified(
     try:
         if delta is None:
             return search.without_certificate()
-        return search.with_certificate(delta, most)
+        return search.with_certificate(delta, planned)
     except BudgetSpent:
         return search.cut_off(delta)
 
@@ -190,14 +198,16 @@ class _Search:
             search.prune(self._tau)
         return Certified(self._found(search), in_budget=reached or self.may_go_on(search.selection))
 
-    def with_certificate(self, delta: float, most: int) -> Certified:
+    def with_certificate(self, delta: float, planned: int) -> Certified:
         """Search until a set has passed its test, or no further one may."""
         parts = self._parts()
-        begun = self._test_nothing(parts, delta, most)
+        begun = [next(parts)]
+        affordable = int(_WORTH / begun[0].cost_per_sample)
+        planned = max(planned, min(_MOST_PLANNED, max(_LEAST_PLANNED, affordable)))
+        self._test_nothing(begun, parts, delta, planned)
         if self._attempt is not None and self._attempt.passed:
             return self._result(self._found_nothing(begun[0]), delta)
         search = self._search = self._begin(self._joined([*begun, *parts]))
-        planned = most * _PLANNED // MOST_SAMPLES
         for number in range(2, MOST_ATTEMPTS + 1):
             target = share_needed(self._tau, level(delta, number), planned // (number - 1))
             reached = search.reaches(target)
@@ -207,9 +217,8 @@ class _Search:
                     search.prune(target)
             if self._is_spent:
                 break
-            attempt = self._attempted(
-                search.selection, delta, most, min(target, search.fidelity), number
-            )
+            expected = min(target, search.fidelity)
+            attempt = self._attempted(search.selection, delta, planned, expected, number)
             failed = self._test(search.selection, attempt)
             if attempt.passed:
                 return self._result(self._found(search), delta)
@@ -234,41 +243,54 @@ class _Search:
         return self._budget.is_spent(self._laboratory.evaluations)
 
     def _parts(self) -> Iterator[Evaluator]:
-        """Yield evaluators on the search's samples, a block at a time."""
-        for first in range(0, self._samples, BLOCK):
-            yield self._laboratory.seen(range(first, min(first + BLOCK, self._samples)))
+        """Yield evaluators on the search's samples, some at a time."""
+        step = self._laboratory.step
+        for first in range(0, self._samples, step):
+            yield self._laboratory.seen(range(first, min(first + step, self._samples)))
 
     def _joined(self, parts: list[Evaluator]) -> Evaluator:
         first, *others = parts
         return self._laboratory.adopt(first.joined(others)) if others else first
 
     def _attempted(
-        self, selection: Selection, delta: float, most: int, expected: float, number: int
+        self, selection: Selection, delta: float, planned: int, expected: float, number: int
     ) -> Attempt:
         """Return a new attempt to show that a set's fidelity is at least τ."""
         self._attempts = number
         self._tested = selection
-        share = level(delta, number)
-        self._attempt = Attempt(tau=self._tau, delta=share, most=most, expected=expected)
+        self._attempt = Attempt(
+            tau=self._tau,
+            delta=level(delta, number),
+            most=planned * 3 // 2,
+            expected=expected,
+            least=max(LEAST, planned // 16 // BLOCK * BLOCK),
+        )
         return self._attempt
 
-    def _test_nothing(self, parts: Iterator[Evaluator], delta: float, most: int) -> list[Evaluator]:
-        """Test the empty set on the search's samples, as many as it takes, and on unseen ones."""
-        begun: list[Evaluator] = []
-        attempt: Attempt | None = None
-        for evaluator in parts:
-            begun.append(evaluator)
-            nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
-            if attempt is None:
-                attempt = self._attempted(nothing, delta, most, 1.0, 1)
-            hits = evaluator.hits(nothing)
+    def _test_nothing(
+        self, begun: list[Evaluator], parts: Iterator[Evaluator], delta: float, planned: int
+    ) -> None:
+        """Test the empty set on the search's samples, as many as it takes, and on unseen ones.
+
+        Args:
+            begun: evaluators on the first of the search's samples; those looked at are added.
+            parts: evaluators on the others.
+            delta: of all attempts together.
+            planned: samples of an attempt.
+        """
+        nothing = Selection.empty(*begun[0].shape, device=begun[0].device)
+        attempt = self._attempted(nothing, delta, planned, 1.0, 1)
+        while True:
+            hits = begun[-1].hits(nothing)
             self._hits_of_nothing.append(hits)
             attempt.add(int(hits.sum()), hits.numel())
             if attempt.passed or attempt.lost:
-                return begun
-        if attempt is not None and self._tested is not None:
-            self._test(self._tested, attempt)
-        return begun
+                return
+            following = next(parts, None)
+            if following is None:
+                break
+            begun.append(following)
+        self._test(nothing, attempt)
 
     def _test(self, selection: Selection, attempt: Attempt) -> list[Evaluator]:
         """Run an attempt to its end; return evaluators on the samples on which the set failed."""

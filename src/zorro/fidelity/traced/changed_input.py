@@ -9,8 +9,9 @@ from torch import Tensor
 
 from zorro.noise import Draws
 
-_DRAWN_AT_ONCE = 1 << 27  # numbers of noise
+_BATCH = 5e8  # nanoseconds that a batch of noise may take, roughly
 _LEAST_SAMPLES = 4
+_SMALL = 1 << 16  # numbers of a column: it is cheaper to keep all of it than to draw parts twice
 _NUMBERS_AT_ONCE = 1 << 22  # of a change of some columns
 
 
@@ -61,7 +62,7 @@ class ChangedInput:
             return
         samples, nodes, _ = self._draws.shape
         a_sample = nodes * self._weight.size(1) * self._weight.element_size()
-        step = max(_LEAST_SAMPLES, int(_DRAWN_AT_ONCE / max(1.0, self._draws.numbers_per_sample)))
+        step = max(_LEAST_SAMPLES, int(_BATCH / max(1.0, self._draws.cost_per_sample)))
         step = max(1, min(step, samples, self._memory // max(1, a_sample)))
         keeps = self._keeps_noise and samples * a_sample <= self._memory
         parts = []
@@ -78,14 +79,18 @@ class ChangedInput:
 
     def at(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return X − Z at some columns and rows, (k, v, S)."""
+        a_column = self._kept.shape[1] * self._kept.shape[2]
+        most = self._most_kept
+        if columns.numel() <= most and (a_column <= _SMALL or self._are_kept(columns)):
+            self._keep(columns, most)
+            return self._of_kept(columns)[:, rows]
         noise = self._draws.columns(columns, rows)
         return self._x[rows][:, columns].t().unsqueeze(2) - noise
 
     def everywhere(self, columns: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield some columns (c,) and their X − Z (c, n, S), until all (k,) have been."""
-        nodes, samples = self._kept.shape[1:]
-        a_column = max(1, nodes * samples)
-        most = self._memory // (a_column * self._x.element_size())
+        a_column = max(1, self._kept.shape[1] * self._kept.shape[2])
+        most = self._most_kept
         step = max(1, _NUMBERS_AT_ONCE // a_column)
         if columns.numel() == 0:
             return
@@ -96,12 +101,7 @@ class ChangedInput:
                 self._on_batch()
                 yield some, self._drawn(some)
             else:
-                place = [self._columns[column] for column in some.tolist()]
-                first = place[0]
-                if place == list(range(first, first + len(place))):
-                    yield some, self._kept[first : first + len(place)]
-                else:
-                    yield some, self._kept[place]
+                yield some, self._of_kept(some)
 
     def product(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return (X − Z) W over some columns (k,), at some rows (v,), as (v, S, H)."""
@@ -128,6 +128,22 @@ class ChangedInput:
         if self.noise is not None:
             return self._true[rows].unsqueeze(1) - self.noise[rows]
         return self._product_of(torch.arange(self._x.size(1), device=rows.device), rows)
+
+    @property
+    def _most_kept(self) -> int:
+        """How many columns may be kept."""
+        nodes, samples = self._kept.shape[1:]
+        return self._memory // max(1, nodes * samples * self._x.element_size())
+
+    def _are_kept(self, columns: Tensor) -> bool:
+        return all(column in self._columns for column in columns.tolist())
+
+    def _of_kept(self, columns: Tensor) -> Tensor:
+        """Return X − Z of columns that are kept, (k, n, S)."""
+        place = [self._columns[column] for column in columns.tolist()]
+        if place and place == list(range(place[0], place[0] + len(place))):
+            return self._kept[place[0] : place[0] + len(place)]
+        return self._kept[place]
 
     def _keep(self, columns: Tensor, most: int) -> None:
         """Keep X − Z of columns, and of others as long as there is room."""

@@ -31,9 +31,8 @@ _CLOSE_ROUNDINGS = 16
 _CLOSE_DEVIATIONS = 4  # of those seen when the program was compared with the model
 _CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
 _NOISE_NUMBERS = 1 << 23
-_KEPT_VALUES = (
-    4  # of each state: with noise alone, with a selection, and after an activation or two
-)
+_COST = 10.0  # nanoseconds a number of a state, for all that follows from it
+_KEPT_VALUES = 4  # of each state: noise alone, with a selection, what follows
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
 
 
@@ -180,6 +179,13 @@ class TracedEvaluator(Evaluator):
     def evaluations(self) -> int:
         """Perturbed inputs evaluated so far."""
         return self._runs + self._batched.evaluations
+
+    @property
+    def cost_per_sample(self) -> float:
+        """What drawing a sample and running the program on it costs."""
+        states = self._noise_states.values()
+        numbers = sum(state.size(0) * state.size(2) for state in states)
+        return self._draws.cost_per_sample + _COST * numbers
 
     @property
     def bytes_per_sample(self) -> int:
