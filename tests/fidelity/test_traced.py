@@ -50,8 +50,43 @@ class WithColumn(TwoLayers):
         return self.second(x, edge_index, attributes)
 
 
+class Typed(TwoLayers):
+    def forward(self, x, edge_index, edge_type):
+        x = self.norm(self.first(x, edge_index, edge_type).relu())
+        return self.second(x, edge_index=edge_index, edge_type=edge_type)
+
+
+class Hidden(nn.Module):
+    """Layers that keep the width, between two linear ones; the second also sees what came first."""
+
+    def __init__(self, layer, *, width=HIDDEN, takes_first=False):
+        super().__init__()
+        self.before = nn.Linear(FEATURES, width)
+        self.layers = nn.ModuleList([layer(width), layer(width)])
+        self.after = nn.Linear(width, CLASSES)
+        self.takes_first = takes_first
+
+    def forward(self, x, edge_index, **kwargs):
+        first = x = functional.relu(self.before(x))
+        for layer in self.layers:
+            given = (x, first) if self.takes_first else (x,)
+            x = layer(*given, edge_index, **kwargs).tanh()
+        return self.after(x)
+
+
 def perceptron(width_in, width_out):
     return nn.Sequential(nn.Linear(width_in, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, width_out))
+
+
+def pna(width_in, width_out, **options):
+    return gnn.PNAConv(
+        width_in,
+        width_out,
+        aggregators=["mean", "max", "min", "std", "sum", "var"],
+        scalers=["identity", "amplification", "attenuation", "linear", "inverse_linear"],
+        deg=torch.tensor([3, 9, 5, 2, 1]),
+        **options,
+    )
 
 
 def two(layer, *, width=HIDDEN, kind=Plain, between=None):
@@ -94,6 +129,98 @@ LAYERS = {
     "TransformerConv beta": lambda: two(lambda a, b: gnn.TransformerConv(a, b, beta=True)),
     "APPNP first": lambda: Plain(gnn.APPNP(2, 0.1), gnn.GCNConv(FEATURES, CLASSES), FEATURES),
     "APPNP last": lambda: Plain(gnn.GCNConv(FEATURES, CLASSES), gnn.APPNP(3, 0.2), CLASSES),
+    "PDNConv": lambda: two(lambda a, b: gnn.PDNConv(a, b, 1, 4), kind=WithColumn),
+    "LGConv": lambda: Hidden(lambda h: gnn.LGConv()),
+    "LGConv first": lambda: Plain(gnn.LGConv(), gnn.GCNConv(FEATURES, CLASSES), FEATURES),
+    "SSGConv": lambda: two(lambda a, b: gnn.SSGConv(a, b, alpha=0.2, K=3), kind=Weighted),
+    "MixHopConv": lambda: two(lambda a, b: gnn.MixHopConv(a, b), width=3 * HIDDEN),
+    "MixHopConv powers": lambda: two(
+        lambda a, b: gnn.MixHopConv(a, b, powers=[3, 1]), width=2 * HIDDEN, kind=Weighted
+    ),
+    "ClusterGCNConv": lambda: two(lambda a, b: gnn.ClusterGCNConv(a, b, diag_lambda=0.3)),
+    "LEConv": lambda: two(gnn.LEConv, kind=Weighted),
+    "LEConv mean": lambda: two(lambda a, b: gnn.LEConv(a, b, aggr="mean")),
+    "RGCNConv": lambda: two(lambda a, b: gnn.RGCNConv(a, b, 3), kind=Typed),
+    "RGCNConv bases": lambda: two(lambda a, b: gnn.RGCNConv(a, b, 3, num_bases=2), kind=Typed),
+    "RGCNConv many bases": lambda: two(
+        lambda a, b: gnn.RGCNConv(a, b, 3, num_bases=5, aggr="add"), kind=Typed
+    ),
+    "RGCNConv blocks": lambda: two(
+        lambda a, b: gnn.RGCNConv(a, b, 3, num_blocks=3, root_weight=False), kind=Typed
+    ),
+    "FastRGCNConv": lambda: two(lambda a, b: gnn.FastRGCNConv(a, b, 3, bias=False), kind=Typed),
+    "FiLMConv": lambda: two(gnn.FiLMConv),
+    "FiLMConv typed": lambda: two(
+        lambda a, b: gnn.FiLMConv(a, b, num_relations=3, act=nn.Tanh(), aggr="max"), kind=Typed
+    ),
+    "GCN2Conv": lambda: Hidden(
+        lambda h: gnn.GCN2Conv(h, alpha=0.2, theta=0.5, layer=2), takes_first=True
+    ),
+    "GCN2Conv two weights": lambda: Hidden(
+        lambda h: gnn.GCN2Conv(h, alpha=0.3, shared_weights=False), takes_first=True
+    ),
+    "FAConv": lambda: Hidden(lambda h: gnn.FAConv(h, eps=0.3), takes_first=True),
+    "ARMAConv": lambda: two(gnn.ARMAConv),
+    "ARMAConv stacks": lambda: two(
+        lambda a, b: gnn.ARMAConv(a, b, num_stacks=3, num_layers=3, act=nn.Tanh()), kind=Weighted
+    ),
+    "ARMAConv shared": lambda: two(
+        lambda a, b: gnn.ARMAConv(a, b, num_layers=2, shared_weights=True, act=None)
+    ),
+    "GatedGraphConv": lambda: Hidden(lambda h: gnn.GatedGraphConv(h, num_layers=2)),
+    "GatedGraphConv wider": lambda: Plain(
+        gnn.GCNConv(FEATURES, HIDDEN), gnn.GatedGraphConv(2 * HIDDEN, 2, aggr="mean"), HIDDEN
+    ),
+    "GPSConv": lambda: Hidden(lambda h: gnn.GPSConv(h, gnn.GCNConv(h, h), heads=2)),
+    "GPSConv alone": lambda: Hidden(lambda h: gnn.GPSConv(h, None, norm=None)),
+    "SuperGATConv": lambda: two(lambda a, b: gnn.SuperGATConv(a, b, heads=2), width=2 * HIDDEN),
+    "SuperGATConv SD": lambda: two(
+        lambda a, b: gnn.SuperGATConv(a, b, heads=2, concat=False, attention_type="SD")
+    ),
+    "EdgeConv": lambda: two(lambda a, b: gnn.EdgeConv(perceptron(2 * a, b))),
+    "EdgeConv mean": lambda: two(lambda a, b: gnn.EdgeConv(gnn.MLP([2 * a, 5, b]), aggr="mean")),
+    "EdgeConv odd": lambda: two(
+        lambda a, b: gnn.EdgeConv(nn.Sequential(nn.Tanh(), nn.Linear(2 * a, b)))
+    ),
+    "NNConv": lambda: two(
+        lambda a, b: gnn.NNConv(a, b, perceptron(1, a * b), aggr="mean"), kind=WithColumn
+    ),
+    "GINEConv": lambda: two(
+        lambda a, b: gnn.GINEConv(perceptron(a, b), train_eps=True, edge_dim=1), kind=WithColumn
+    ),
+    "GENConv": lambda: two(gnn.GENConv),
+    "GENConv learned": lambda: two(
+        lambda a, b: gnn.GENConv(a, b, learn_t=True, t=0.7, msg_norm=True, learn_msg_scale=True)
+    ),
+    "GENConv powers": lambda: two(
+        lambda a, b: gnn.GENConv(a, b, aggr="powermean", p=2.0, edge_dim=1), kind=WithColumn
+    ),
+    "GENConv several": lambda: Hidden(
+        lambda h: gnn.GENConv(h, h, aggr=["softmax", "max", "std"], msg_norm=True)
+    ),
+    "CGConv": lambda: Hidden(lambda h: gnn.CGConv(h, batch_norm=True)),
+    "CGConv edges": lambda: Plain(gnn.CGConv(FEATURES), gnn.GCNConv(FEATURES, CLASSES), FEATURES),
+    "ResGatedGraphConv": lambda: two(gnn.ResGatedGraphConv),
+    "ResGatedGraphConv edges": lambda: two(
+        lambda a, b: gnn.ResGatedGraphConv(a, b, edge_dim=1, root_weight=False), kind=WithColumn
+    ),
+    "GeneralConv": lambda: two(lambda a, b: gnn.GeneralConv(a, b, heads=2, l2_normalize=True)),
+    "GeneralConv attention": lambda: two(
+        lambda a, b: gnn.GeneralConv(
+            a, b, in_edge_channels=1, heads=2, attention=True, directed_msg=False
+        ),
+        kind=WithColumn,
+    ),
+    "PNAConv": lambda: two(pna),
+    "PNAConv towers": lambda: Hidden(
+        lambda h: pna(h, h, towers=2, pre_layers=2, post_layers=2, divide_input=True)
+    ),
+    "PNAConv edges": lambda: two(
+        lambda a, b: pna(a, b, towers=3, edge_dim=1, train_norm=True), kind=WithColumn
+    ),
+    "SAGEConv project": lambda: two(
+        lambda a, b: gnn.SAGEConv(a, b, project=True, normalize=True, aggr="max")
+    ),
     "reversed flow": lambda: two(lambda a, b: gnn.GCNConv(a, b, flow="target_to_source")),
 }
 
@@ -245,13 +372,16 @@ def test_layers(name):
     kwargs = {}
     if isinstance(model, Weighted | WithColumn):
         kwargs["edge_weight"] = torch.rand(edge_index.size(1)) + 0.2
+    if isinstance(model, Typed):
+        kwargs["edge_type"] = torch.randint(0, 3, (edge_index.size(1),))
     traced, batched = both(model, x, edge_index, query=5, kwargs=kwargs)
     compare(traced, batched)
 
 
 def test_every_registered_layer_is_tested():
     tested = {name.split()[0] for name in LAYERS}
-    assert {layer.__name__ for layer in layers.LAYERS} == tested - {"reversed"}
+    known = [*layers.LAYERS, *layers.COMPOSITIONS]
+    assert {layer.__name__ for layer in known} == tested - {"reversed"}
 
 
 @pytest.mark.usefixtures("way")

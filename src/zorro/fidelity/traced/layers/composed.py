@@ -1,0 +1,185 @@
+"""Layers that read several node-level values, or mix rows more than once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch_geometric.nn as gnn
+from torch import Tensor, fx
+from torch.nn import functional
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+from zorro.fidelity.traced.edges import Edges
+from zorro.fidelity.traced.layers.composition import Step, composes
+from zorro.fidelity.traced.layers.convolution import aggregation_matrix, normalised, only_sums
+from zorro.fidelity.traced.layers.registry import Unserved
+from zorro.fidelity.traced.plan import Plan
+from zorro.fidelity.traced.rows import Projection, Rows
+
+
+@composes(gnn.GCN2Conv)
+def _gcn2(
+    layer: Any, x: fx.Proxy, x_0: fx.Proxy, edge_index: Any, edge_weight: Any = None
+) -> fx.Proxy:
+    def map_of(weight: Tensor) -> Tensor:
+        return layer.beta * weight.detach() + (1 - layer.beta) * torch.eye(
+            layer.channels, device=weight.device, dtype=weight.dtype
+        )
+
+    def mixed(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
+        matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True)
+        return rows.mixed([((1 - layer.alpha) * rows.of(matrix), map_of(layer.weight1))])
+
+    def kept(rows: Rows) -> Plan:
+        weight = layer.weight1 if layer.weight2 is None else layer.weight2
+        return rows.mixed([(layer.alpha * rows.identity(), map_of(weight))])
+
+    return Step("gcn2_mixed", mixed)(x, edge_index, edge_weight) + Step("gcn2_kept", kept)(x_0)
+
+
+@composes(gnn.ARMAConv)
+def _arma(layer: Any, x: fx.Proxy, edge_index: Any, edge_weight: Any = None) -> fx.Proxy:
+    stacks, width = layer.num_stacks, layer.out_channels
+
+    def root(time: int, rows: Rows) -> tuple[tuple[Any, Tensor], Tensor | None]:
+        place = 0 if layer.shared_weights else time
+        bias = None if layer.bias is None else layer.bias[place].flatten()  # (K · o,)
+        return (rows.identity(), torch.cat(list(layer.root_weight[place]), dim=1)), bias
+
+    def first(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
+        matrix = normalised(layer, rows, edge_index, edge_weight, loops=False)
+        term, bias = root(0, rows)
+        weight = torch.cat(list(layer.init_weight), dim=1)  # (d, K · o)
+        return rows.mixed([(rows.of(matrix), weight), term], bias=bias)
+
+    out = Step("arma_first", first)(x, edge_index, edge_weight)
+    for time in range(1, layer.num_layers):
+
+        def next_one(
+            rows: Rows, edge_index: Tensor, edge_weight: Tensor | None, time: int = time
+        ) -> Plan:
+            matrix = normalised(layer, rows, edge_index, edge_weight, loops=False)
+            weights = layer.weight[0 if layer.shared_weights else time - 1]  # (K, o, o)
+            return rows.mixed([(rows.of(matrix), torch.block_diag(*weights))])
+
+        def kept(rows: Rows, time: int = time) -> Plan:
+            term, bias = root(time, rows)
+            return rows.mixed([term], bias=bias)
+
+        out = _activated(layer, out).flatten(-2)
+        out = Step("arma_next", next_one)(out, edge_index, edge_weight) + Step("arma_root", kept)(x)
+    return _activated(layer, out).mean(-2)
+
+
+def _activated(layer: Any, out: fx.Proxy) -> fx.Proxy:
+    """Return each stack's output, (N, K, o)."""
+    by_stack = out.unflatten(-1, (layer.num_stacks, layer.out_channels))
+    return by_stack if layer.act is None else layer.act(by_stack)
+
+
+@composes(gnn.GatedGraphConv)
+def _gated_graph(layer: Any, x: fx.Proxy, edge_index: Any, edge_weight: Any = None) -> fx.Proxy:
+    x = x.tracer.create_proxy("call_function", _widened, (x, layer.out_channels), {})
+    for time in range(layer.num_layers):
+
+        def mixed(
+            rows: Rows, edge_index: Tensor, edge_weight: Tensor | None, time: int = time
+        ) -> Plan:
+            matrix = aggregation_matrix(layer, rows, edge_index, edge_weight)
+            return rows.mixed([(matrix, layer.weight[time])])
+
+        x = layer.rnn(Step("gated_graph", mixed)(x, edge_index, edge_weight), x)
+    return x
+
+
+def _widened(x: Tensor, width: int) -> Tensor:
+    """Append columns of zeros."""
+    return functional.pad(x, (0, width - x.size(-1)))
+
+
+@composes(gnn.FAConv)
+def _fa(
+    layer: Any,
+    x: fx.Proxy,
+    x_0: fx.Proxy,
+    edge_index: Any,
+    edge_weight: Any = None,
+    return_attention_weights: Any = None,
+) -> fx.Proxy:
+    if return_attention_weights is not None:
+        raise Unserved("FAConv with returned attention")
+
+    def heard(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
+        only_sums(layer)
+        if layer.normalize:
+            edge_index, edge_weight = gcn_norm(
+                edge_index, None, rows.nodes, False, layer.add_self_loops, layer.flow, rows.dtype
+            )
+        if edge_weight is None:
+            raise Unserved("FAConv(normalize=False) is called without edge_weight")
+        weight = edge_weight.view(-1, 1, 1)
+
+        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+            given, sent, received = parts
+            attention = (sent[edges.sender] + edges.received(received)).tanh()  # (e, B, 1)
+            out = edges.weighted_sum(attention * weight[edges.ids], given.unsqueeze(-2))
+            return out.squeeze(-2)
+
+        projections = [
+            Projection.unchanged(layer.channels, rows),
+            Projection.of(layer.att_l),
+            Projection.of(layer.att_r),
+        ]
+        return rows.attended(edge_index, projections, combine, flow=layer.flow)
+
+    out = Step("fa_heard", heard)(x, edge_index, edge_weight)
+    return out + layer.eps * x_0 if layer.eps != 0 else out
+
+
+@composes(gnn.GPSConv)
+def _gps(layer: Any, x: fx.Proxy, edge_index: Any, batch: Any = None, **kwargs: Any) -> fx.Proxy:
+    if not isinstance(layer.attn, torch.nn.MultiheadAttention):
+        raise Unserved(f"GPSConv(attn_type={layer.attn_type!r})")
+    with_batch = {"batch": batch} if layer.norm_with_batch else {}
+
+    def normed(norm: Any, values: fx.Proxy) -> fx.Proxy:
+        return values if norm is None else norm(values, **with_batch)
+
+    out = normed(layer.norm2, Step("gps_attention", _global_attention(layer.attn))(x, batch) + x)
+    if layer.conv is not None:
+        out = normed(layer.norm1, layer.conv(x, edge_index, **kwargs) + x) + out
+    return normed(layer.norm3, out + layer.mlp(out))
+
+
+def _global_attention(attention: Any) -> Any:
+    """Return a plan of attention over all nodes."""
+
+    def plan(rows: Rows, batch: Tensor | None) -> Plan:
+        if batch is not None and bool((batch != batch[0]).any()):
+            raise Unserved("GPSConv on a batch of several graphs")
+        if (
+            attention.in_proj_weight is None
+            or attention.bias_k is not None
+            or attention.add_zero_attn
+        ):
+            raise Unserved("GPSConv(attn_kwargs=…)")
+        heads = attention.num_heads
+        weights = attention.in_proj_weight.detach().t().chunk(3, dim=1)  # each (d, d)
+        biases: Any = [None] * 3
+        if attention.in_proj_bias is not None:
+            biases = attention.in_proj_bias.detach().chunk(3)
+
+        def combine(parts: list[Tensor], wanted: Tensor) -> Tensor:
+            query, key, value = (
+                part.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3)
+                for part in (parts[0][wanted], *parts[1:])
+            )  # (B, H, r, c) and twice (B, H, N, c)
+            out = functional.scaled_dot_product_attention(query, key, value)
+            projected: Tensor = attention.out_proj(out.permute(2, 0, 1, 3).flatten(-2))
+            return projected
+
+        projections = [Projection(*one) for one in zip(weights, biases, strict=True)]
+        return rows.over_all(projections, combine)
+
+    return plan
