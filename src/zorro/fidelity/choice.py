@@ -68,7 +68,8 @@ class EvaluatorChoice:
     def _are_independent(self, graph: ComputationalGraph, program: Program | None) -> bool | None:
         """Whether copies in one batch are known not to influence each other."""
         if program is not None:
-            return True  # they gave each what it gives alone, or the program would be refused
+            # They gave each what it gives alone, or the program would be refused.
+            return not program.looks_at_all_nodes
         if self._independent is not None and self._independent[0] is graph:
             return self._independent[1]
         return None
@@ -84,7 +85,9 @@ class EvaluatorChoice:
                 if self._traced is None:
                     self._traced = self._trace(graph)
                 program = self._built(self._traced, graph)
-                check(self._predictor, program, graph, draws, memory=self._memory)
+                # With no memory to speak of the model is run on one copy of the graph at a time.
+                memory = 0 if program.looks_at_all_nodes else self._memory
+                check(self._predictor, program, graph, draws, memory=memory)
             except Unserved as reason:
                 program = None
                 self._refuse_or_log(graph, reason)

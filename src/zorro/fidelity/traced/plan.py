@@ -126,6 +126,7 @@ class Plan:
     after: Callable[[Tensor], Tensor] | None = None  # of each row: (…, h) → (…, o)
     combine: Callable[[Tensor], Tensor] | None = None  # of all rows: (q, B, h) → (r, B, o)
     combine_change: Callable[[Change], ChangedRows] | None = None  # what a change does to them
+    looks_at_all_nodes: bool = False  # also in other parts of the graph
 
     def finish(self, state: Tensor) -> Tensor:
         """Return the output (r, B, o) of a state (q, B, h)."""

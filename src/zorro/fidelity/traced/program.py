@@ -24,6 +24,7 @@ from zorro.fidelity.traced.rows import Projection, Rows
 from zorro.model_state import undisturbed
 
 T = TypeVar("T")
+_PlannedCall = tuple[fx.Node, Callable[[Rows], Plan]]
 _LINEAR = (nn.Linear, gnn.Linear)
 _PRODUCTS = (torch.matmul, torch.mm, operator.matmul, "matmul", "mm", "__matmul__")
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
@@ -92,6 +93,11 @@ class Program:
         self.entries: dict[fx.Node, Plan] = {
             node: plan for node, plan in self._plans.items() if self._inputs[node] in self._raw
         }
+
+    @property
+    def looks_at_all_nodes(self) -> bool:
+        """Whether a row depends on all others, so that copies in one batch would mix."""
+        return any(plan.looks_at_all_nodes for plan in self._plans.values())
 
     def kept(self, name: str, make: Callable[[], T]) -> T:
         """Return what `make` made the first time it was asked for by that name."""
@@ -278,7 +284,7 @@ class Program:
             if other not in self._static:
                 self._need(other, wanted)
 
-    def _planned_call(self, node: fx.Node) -> tuple[fx.Node, Callable[[Rows], Plan]] | None:
+    def _planned_call(self, node: fx.Node) -> _PlannedCall | None:
         """Return the input of a call that has a plan, and how to plan it."""
         if isinstance(node.target, Step):
             given, *others = node.args
@@ -288,18 +294,17 @@ class Program:
         module = self._modules.get(str(node.target)) if node.op == "call_module" else None
         if isinstance(module, MessagePassing):
             return self._planned_layer(node, module)
-        if not node.args or node.args[0] not in self._raw:
+        given = node.args[0] if node.args else None
+        if not isinstance(given, fx.Node) or given not in self._raw:
             return None
         projection = self._projection(node, module)
         if projection is None:
             return None
-        return node.args[0], lambda rows: rows.mixed(
+        return given, lambda rows: rows.mixed(
             [(rows.identity(), projection.weight)], bias=projection.bias
         )
 
-    def _planned_layer(
-        self, node: fx.Node, layer: MessagePassing
-    ) -> tuple[fx.Node, Callable[[Rows], Plan]]:
+    def _planned_layer(self, node: fx.Node, layer: MessagePassing) -> _PlannedCall:
         called = inspect.signature(layer.forward).bind(*node.args, **node.kwargs)
         given, *others = called.args
         if isinstance(given, tuple | list) and all(one is given[0] for one in given):
@@ -314,13 +319,14 @@ class Program:
         """Return the linear map of each row that a call on the features is, if it is one."""
         if isinstance(module, _LINEAR):
             return Projection.of(module)
-        others = [self._static.get(one) if isinstance(one, fx.Node) else one for one in node.args]
-        if node.target is functional.linear and not node.kwargs:
-            weight, bias = [*others[1:], None][:2]
-            return Projection(weight.t(), bias) if isinstance(weight, Tensor) else None
-        if node.target in _PRODUCTS and isinstance(others[1], Tensor) and others[1].dim() == 2:
-            return Projection(others[1])
-        return None
+        others: list[Any] = [
+            self._static.get(one) if isinstance(one, fx.Node) else one for one in node.args[1:]
+        ]
+        if node.kwargs or not others or not isinstance(others[0], Tensor) or others[0].dim() != 2:
+            return None
+        if node.target is functional.linear:
+            return Projection(others[0].t(), others[1] if len(others) > 1 else None)
+        return Projection(others[0]) if node.target in _PRODUCTS else None
 
     def _node_level(self, given: Any, name: str) -> fx.Node:
         if not isinstance(given, fx.Node) or given in self._static:

@@ -140,6 +140,7 @@ class Rows:
             weights=(torch.cat([weight for weight, _ in projections], 1),),
             bias=self._bias(projections),
             combine=lambda state: combine(list(torch.split(state, widths, dim=-1)), self.wanted),
+            looks_at_all_nodes=True,
         )
 
     def _unmixed(self, needs: Tensor) -> Mixing:

@@ -33,12 +33,12 @@ def aggregated(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
     if isinstance(aggregation, pyg.MultiAggregation):
         each = [aggregated(one, messages, edges) for one in aggregation.aggrs]
         joined: Tensor = aggregation.combine([one.flatten(0, 1) for one in each])
-        return joined.unflatten(0, each[0].shape[:2])
+        return joined.view(*each[0].shape[:2], -1)
     reduction = REDUCTIONS[type(aggregation)]
     if messages.is_cuda:
         return by_index(aggregation, messages, edges)
     # Receiver by receiver: several times as fast as scattering to them.
-    pieces = messages.split(edges.counts)
+    pieces = torch.split(messages, edges.counts)
     return torch.stack([reduction(aggregation, piece) for piece in pieces])
 
 
@@ -47,8 +47,8 @@ def by_index(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
     batch, rows = messages.size(1), edges.own.numel()
     each = torch.arange(batch, device=messages.device)
     index = (edges.receiver.unsqueeze(1) * batch + each).flatten()  # (e · B,)
-    flat = aggregation(messages.flatten(0, 1), index, dim_size=rows * batch, dim=0)
-    return flat.unflatten(0, (rows, batch))
+    flat: Tensor = aggregation(messages.flatten(0, 1), index, dim_size=rows * batch, dim=0)
+    return flat.view(rows, batch, -1)
 
 
 def refuse_if_unknown(aggregation: Any) -> None:
@@ -110,7 +110,7 @@ def _deviation(aggregation: Any, messages: Tensor) -> Tensor:
 
 def _softmax(aggregation: Any, messages: Tensor) -> Tensor:
     with torch.no_grad() if aggregation.semi_grad else nullcontext():
-        weights = (messages * aggregation.t).softmax(0)
+        weights: Tensor = (messages * aggregation.t).softmax(0)
     return (messages * weights).sum(0)
 
 
@@ -119,7 +119,8 @@ def _power_mean(aggregation: Any, messages: Tensor) -> Tensor:
     if isinstance(p, int | float) and p == 1:
         return _mean(aggregation, messages)
     mean = _mean(aggregation, messages.clamp(min=least, max=most).pow(p))
-    return mean.clamp(min=least, max=most).pow(1.0 / p)
+    root: Tensor = mean.clamp(min=least, max=most).pow(1.0 / p)
+    return root
 
 
 def _quantiles(aggregation: Any, messages: Tensor) -> Tensor:

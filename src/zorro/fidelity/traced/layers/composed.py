@@ -6,26 +6,27 @@ from typing import Any
 
 import torch
 import torch_geometric.nn as gnn
-from torch import Tensor, fx
+from torch import Tensor
 from torch.nn import functional
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from zorro.fidelity.traced.edges import Edges
+from zorro.fidelity.traced.layers.attention import by_head
 from zorro.fidelity.traced.layers.composition import Step, composes
 from zorro.fidelity.traced.layers.convolution import aggregation_matrix, normalised, only_sums
 from zorro.fidelity.traced.layers.registry import Unserved
+from zorro.fidelity.traced.layers.relational import on_the_diagonal
 from zorro.fidelity.traced.plan import Plan
 from zorro.fidelity.traced.rows import Projection, Rows
 
+Value = Any  # what stands in a trace for a node-level value, (N, …)
+
 
 @composes(gnn.GCN2Conv)
-def _gcn2(
-    layer: Any, x: fx.Proxy, x_0: fx.Proxy, edge_index: Any, edge_weight: Any = None
-) -> fx.Proxy:
+def _gcn2(layer: Any, x: Value, x_0: Value, edge_index: Any, edge_weight: Any = None) -> Value:
     def map_of(weight: Tensor) -> Tensor:
-        return layer.beta * weight.detach() + (1 - layer.beta) * torch.eye(
-            layer.channels, device=weight.device, dtype=weight.dtype
-        )
+        identity = torch.eye(layer.channels, device=weight.device, dtype=weight.dtype)
+        return identity + float(layer.beta) * (weight.detach() - identity)
 
     def mixed(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
         matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True)
@@ -39,9 +40,7 @@ def _gcn2(
 
 
 @composes(gnn.ARMAConv)
-def _arma(layer: Any, x: fx.Proxy, edge_index: Any, edge_weight: Any = None) -> fx.Proxy:
-    stacks, width = layer.num_stacks, layer.out_channels
-
+def _arma(layer: Any, x: Value, edge_index: Any, edge_weight: Any = None) -> Value:
     def root(time: int, rows: Rows) -> tuple[tuple[Any, Tensor], Tensor | None]:
         place = 0 if layer.shared_weights else time
         bias = None if layer.bias is None else layer.bias[place].flatten()  # (K · o,)
@@ -61,7 +60,7 @@ def _arma(layer: Any, x: fx.Proxy, edge_index: Any, edge_weight: Any = None) -> 
         ) -> Plan:
             matrix = normalised(layer, rows, edge_index, edge_weight, loops=False)
             weights = layer.weight[0 if layer.shared_weights else time - 1]  # (K, o, o)
-            return rows.mixed([(rows.of(matrix), torch.block_diag(*weights))])
+            return rows.mixed([(rows.of(matrix), on_the_diagonal(weights))])
 
         def kept(rows: Rows, time: int = time) -> Plan:
             term, bias = root(time, rows)
@@ -72,14 +71,14 @@ def _arma(layer: Any, x: fx.Proxy, edge_index: Any, edge_weight: Any = None) -> 
     return _activated(layer, out).mean(-2)
 
 
-def _activated(layer: Any, out: fx.Proxy) -> fx.Proxy:
+def _activated(layer: Any, out: Value) -> Value:
     """Return each stack's output, (N, K, o)."""
     by_stack = out.unflatten(-1, (layer.num_stacks, layer.out_channels))
     return by_stack if layer.act is None else layer.act(by_stack)
 
 
 @composes(gnn.GatedGraphConv)
-def _gated_graph(layer: Any, x: fx.Proxy, edge_index: Any, edge_weight: Any = None) -> fx.Proxy:
+def _gated_graph(layer: Any, x: Value, edge_index: Any, edge_weight: Any = None) -> Value:
     x = x.tracer.create_proxy("call_function", _widened, (x, layer.out_channels), {})
     for time in range(layer.num_layers):
 
@@ -101,12 +100,12 @@ def _widened(x: Tensor, width: int) -> Tensor:
 @composes(gnn.FAConv)
 def _fa(
     layer: Any,
-    x: fx.Proxy,
-    x_0: fx.Proxy,
+    x: Value,
+    x_0: Value,
     edge_index: Any,
     edge_weight: Any = None,
     return_attention_weights: Any = None,
-) -> fx.Proxy:
+) -> Value:
     if return_attention_weights is not None:
         raise Unserved("FAConv with returned attention")
 
@@ -138,12 +137,12 @@ def _fa(
 
 
 @composes(gnn.GPSConv)
-def _gps(layer: Any, x: fx.Proxy, edge_index: Any, batch: Any = None, **kwargs: Any) -> fx.Proxy:
+def _gps(layer: Any, x: Value, edge_index: Any, batch: Any = None, **kwargs: Any) -> Value:
     if not isinstance(layer.attn, torch.nn.MultiheadAttention):
         raise Unserved(f"GPSConv(attn_type={layer.attn_type!r})")
     with_batch = {"batch": batch} if layer.norm_with_batch else {}
 
-    def normed(norm: Any, values: fx.Proxy) -> fx.Proxy:
+    def normed(norm: Any, values: Value) -> Value:
         return values if norm is None else norm(values, **with_batch)
 
     out = normed(layer.norm2, Step("gps_attention", _global_attention(layer.attn))(x, batch) + x)
@@ -172,8 +171,7 @@ def _global_attention(attention: Any) -> Any:
 
         def combine(parts: list[Tensor], wanted: Tensor) -> Tensor:
             query, key, value = (
-                part.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3)
-                for part in (parts[0][wanted], *parts[1:])
+                by_head(part, heads).permute(1, 2, 0, 3) for part in (parts[0][wanted], *parts[1:])
             )  # (B, H, r, c) and twice (B, H, N, c)
             out = functional.scaled_dot_product_attention(query, key, value)
             projected: Tensor = attention.out_proj(out.permute(2, 0, 1, 3).flatten(-2))

@@ -25,7 +25,7 @@ class Step:
         self.__name__ = name
         self.plan = plan
 
-    def __call__(self, x: fx.Proxy, *args: Any) -> fx.Proxy:
+    def __call__(self, x: fx.Proxy, *args: Any) -> Any:
         """Take the step in the model that is being traced."""
         return x.tracer.create_proxy("call_function", self, (x, *args), {})
 

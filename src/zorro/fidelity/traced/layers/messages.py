@@ -197,9 +197,9 @@ def _general(
         if by_edge is not None:
             messages = messages + by_edge[edges.ids].unsqueeze(1)
         if layer.attention:
-            by_head_ = by_head(messages, heads)  # (e, B, H, C)
-            logits = functional.leaky_relu((by_head_ * layer.att_msg).sum(-1), 0.2)
-            messages = (by_head_ * edges.softmax(logits).unsqueeze(-1)).flatten(-2)
+            heads_apart = by_head(messages, heads)  # (e, B, H, C)
+            logits = functional.leaky_relu((heads_apart * layer.att_msg).sum(-1), 0.2)
+            messages = (heads_apart * edges.softmax(logits).unsqueeze(-1)).flatten(-2)
         heard = aggregated(layer.aggr_module, messages, edges)
         out = by_head(heard, heads).mean(-2) + parts[0][edges.own]
         return unit_length(out) if layer.normalize_l2 else out
@@ -211,4 +211,5 @@ def _of_edges(lin: Any, edge_attr: Tensor | None) -> Tensor | None:
     """Return what a linear map of rows and edge attributes makes of the latter, (e, h)."""
     if edge_attr is None:
         return None
-    return edge_attr @ lin.weight.detach().t()[-edge_attr.size(1) :]
+    weight: Tensor = lin.weight.detach().t()[-edge_attr.size(1) :]
+    return edge_attr @ weight

@@ -34,7 +34,7 @@ def _pna(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = 
         messages = edges.received(parts[0]) + parts[1][edges.sender]  # (e, B, T · f)
         if by_edge is not None:
             messages = messages + by_edge[edges.ids].unsqueeze(1)
-        by_tower = messages.unflatten(-1, (towers, width)).unbind(-2)  # each (e, B, f)
+        by_tower = messages.chunk(towers, dim=-1)  # each (e, B, f)
         outs = []
         for tower, (message, root) in enumerate(
             zip(by_tower, parts[2].chunk(towers, dim=-1), strict=True)

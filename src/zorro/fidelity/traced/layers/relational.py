@@ -23,12 +23,12 @@ def _rgcn(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
         raise Unserved(f"{type(layer).__name__} is called without edge_type")
     matrices = {
         relation: aggregation_matrix(layer, rows, edge_index[:, edge_type == relation], None)
-        for relation in edge_type.unique().tolist()
+        for relation in sorted(set(edge_type.tolist()))
     }
     matrices = {relation: matrix for relation, matrix in matrices.items() if matrix.nnz}
     terms: list[tuple[Any, Tensor]]
     if layer.num_blocks is not None:
-        terms = [(m, torch.block_diag(*layer.weight[r])) for r, m in matrices.items()]
+        terms = [(m, on_the_diagonal(layer.weight[r])) for r, m in matrices.items()]
     elif layer.num_bases is not None and layer.num_bases < len(matrices):
         share = layer.comp.tolist()  # (R, K)
         terms = [
@@ -54,11 +54,10 @@ def _film(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
     if any(split_first_linear(film)[0] is not film for film in films):
         raise Unserved("FiLMConv(nn=…) that is not one linear map")
     lins = [layer.lin_skip, *layer.lins]
-    width = layer.out_channels
 
     def modulated(x: Tensor, film: Tensor) -> Tensor:
-        beta, gamma = film.split(width, dim=-1)
-        out = gamma * x + beta
+        beta, gamma = film.chunk(2, dim=-1)
+        out: Tensor = gamma * x + beta
         return out if layer.act is None else layer.act(out)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
@@ -79,3 +78,12 @@ def _film(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
         flow=layer.flow,
         in_parts=True,
     )
+
+
+def on_the_diagonal(blocks: Tensor) -> Tensor:
+    """Return matrices (K, d, o) as the blocks of one, (K · d, K · o)."""
+    count, height, width = blocks.shape
+    matrix = blocks.new_zeros(count, height, count, width)
+    each = torch.arange(count, device=blocks.device)
+    matrix[each, :, each] = blocks.detach()
+    return matrix.view(count * height, count * width)

@@ -48,7 +48,7 @@ def split_first_linear(module: Any) -> tuple[Any, Callable[[Tensor], Tensor]]:
 
 def by_row(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
     """Apply a function of rows (rows, h) to values (…, h)."""
-    return function(values.flatten(0, -2)).unflatten(0, values.shape[:-1])
+    return function(values.flatten(0, -2)).view(*values.shape[:-1], -1)
 
 
 def unit_length(rows: Tensor) -> Tensor:
