@@ -506,6 +506,12 @@ def test_aggregations_of_other_layers(name):
     compare(*both(model, x, edge_index, query=5, kwargs=kwargs), gains=name == "EdgeConv")
 
 
+def test_features_that_are_kept_as_they_are_must_be_few(monkeypatch):
+    monkeypatch.setattr(program, "_WIDEST", 10)
+    with pytest.raises(ModelError, match="first keeps all features of 1. nodes"):
+        both(settle(OTHERS["first layer"]()), *a_graph(seed=1), query=5)
+
+
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_aggregation_receiver_by_receiver_is_pygs(aggregation):
     """The two ways of aggregating, of which a machine uses one, with a receiver of nothing."""

@@ -29,6 +29,9 @@ _LINEAR = (nn.Linear, gnn.Linear)
 _PRODUCTS = (torch.matmul, torch.mm, operator.matmul, "matmul", "mm", "__matmul__")
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
 _UNCHANGED_FUNCTIONS = (functional.dropout, torch.dropout)
+# Numbers that the features of all nodes an entry reads may have, if it keeps them as they are:
+# they are held for hundreds of samples at once.
+_WIDEST = 1 << 20
 # Computing changed rows alone pays from so many numbers on, and up to this share of all rows.
 _WORTH = 1 << 16
 _CUDA_WORTH = 1 << 24
@@ -93,6 +96,10 @@ class Program:
         self.entries: dict[fx.Node, Plan] = {
             node: plan for node, plan in self._plans.items() if self._inputs[node] in self._raw
         }
+
+        for node, plan in self.entries.items():
+            if None in plan.weights and plan.needs.numel() * graph.x.size(1) > _WIDEST:
+                raise Unserved(f"{node} keeps all features of {plan.needs.numel()} nodes")
 
     @property
     def looks_at_all_nodes(self) -> bool:
