@@ -37,6 +37,8 @@ class Mixing:
         ones = csr.nnz == self.shape[0] and bool((csr.data == 1).all())
         one_each = ones and bool((np.diff(csr.indptr) == 1).all())
         self._picked = torch.as_tensor(csr.indices, device=device).long() if one_each else None
+        in_place = one_each and bool((csr.indices == np.arange(csr.nnz)).all())
+        self._is_identity = in_place and self.shape[0] == self.shape[1]
         total = self.shape[0] * self.shape[1]
         self._dense: Tensor | None = None
         self._sparse: Tensor | None = None
@@ -58,7 +60,9 @@ class Mixing:
         self._dtype = dtype
 
     def times(self, values: Tensor) -> Tensor:
-        """Return the product with values (m, …), as (r, …)."""
+        """Return the product with values (m, …), as (r, …); it may be the values themselves."""
+        if self._is_identity:
+            return values
         if self._picked is not None:
             return values[self._picked]
         flat = values.reshape(values.size(0), -1)
@@ -107,6 +111,7 @@ class Mixing:
         restricted = copy.copy(self)
         restricted.shape = (self.shape[0], columns.numel())
         restricted._picked = None
+        restricted._is_identity = False
         restricted._dense = self._dense[:, columns]
         return restricted
 

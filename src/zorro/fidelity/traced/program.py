@@ -98,7 +98,8 @@ class Program:
         }
 
         for node, plan in self.entries.items():
-            if None in plan.weights and plan.needs.numel() * graph.x.size(1) > _WIDEST:
+            is_wide = plan.needs.numel() * graph.x.size(1) > _WIDEST
+            if is_wide and any(weight is None for weight in plan.weights):
                 raise Unserved(f"{node} keeps all features of {plan.needs.numel()} nodes")
 
     @property

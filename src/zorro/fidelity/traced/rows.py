@@ -104,17 +104,16 @@ class Rows:
             combine_change: gives the rows of the output that a change of the state reaches.
         """
         needs, edges = self._edges(edge_index, flow=flow)
-        widths = [weight.size(1) for weight, _ in projections]
 
         def combined(state: Tensor) -> Tensor:
-            parts = list(torch.split(state, widths, dim=-1)) if widths else [state]
+            parts = _split(state, projections)
             rows = [combine(parts, some) for some in (edges.parts(state) if in_parts else [edges])]
             return rows[0] if len(rows) == 1 else torch.cat(rows)
 
         return Plan(
             needs=needs,
             mixings=(self._unmixed(needs),),
-            weights=(torch.cat([weight for weight, _ in projections], 1) if projections else None,),
+            weights=(self._weight(projections),),
             bias=self._bias(projections),
             combine=combined,
             combine_change=(
@@ -128,23 +127,25 @@ class Rows:
         """Plan a layer in which each row looks at all rows of its projected input.
 
         Args:
-            projections: of the input.
+            projections: of the input; none stand for the input itself.
             combine: maps the projected rows, each (nodes, B, h_i), and the wanted ones' numbers
                 (r,) to the output (r, B, o).
         """
         needs = torch.arange(self.nodes, device=self.device)
-        widths = [weight.size(1) for weight, _ in projections]
         return Plan(
             needs=needs,
             mixings=(self._unmixed(needs),),
-            weights=(torch.cat([weight for weight, _ in projections], 1),),
+            weights=(self._weight(projections),),
             bias=self._bias(projections),
-            combine=lambda state: combine(list(torch.split(state, widths, dim=-1)), self.wanted),
+            combine=lambda state: combine(_split(state, projections), self.wanted),
             looks_at_all_nodes=True,
         )
 
     def _unmixed(self, needs: Tensor) -> Mixing:
         return Mixing(sp.eye_array(needs.numel()), device=self.device, dtype=self.dtype)
+
+    def _weight(self, projections: Sequence[Projection]) -> Tensor | None:
+        return torch.cat([weight for weight, _ in projections], dim=1) if projections else None
 
     def _bias(self, projections: Sequence[Projection]) -> Tensor | None:
         biases = [
@@ -170,6 +171,12 @@ class Rows:
             receiver=place[edge_index[receiver][kept]],
             own=torch.searchsorted(needs, self.wanted),
         )
+
+
+def _split(state: Tensor, projections: Sequence[Projection]) -> list[Tensor]:
+    """Return what each projection gave, (m, B, h_i), of a state (m, B, h)."""
+    widths = [weight.size(1) for weight, _ in projections]
+    return list(torch.split(state, widths, dim=-1)) if widths else [state]
 
 
 def _numbers(tensor: Tensor) -> Any:

@@ -11,15 +11,12 @@ from torch.nn import functional
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from zorro.fidelity.traced.edges import Edges
-from zorro.fidelity.traced.layers.attention import by_head
-from zorro.fidelity.traced.layers.composition import Step, composes
+from zorro.fidelity.traced.layers.composition import Step, Value, composes
 from zorro.fidelity.traced.layers.convolution import aggregation_matrix, normalised, only_sums
 from zorro.fidelity.traced.layers.registry import Unserved
 from zorro.fidelity.traced.layers.relational import on_the_diagonal
 from zorro.fidelity.traced.plan import Plan
 from zorro.fidelity.traced.rows import Projection, Rows
-
-Value = Any  # what stands in a trace for a node-level value, (N, …)
 
 
 @composes(gnn.GCN2Conv)
@@ -134,50 +131,3 @@ def _fa(
 
     out = Step("fa_heard", heard)(x, edge_index, edge_weight)
     return out + layer.eps * x_0 if layer.eps != 0 else out
-
-
-@composes(gnn.GPSConv)
-def _gps(layer: Any, x: Value, edge_index: Any, batch: Any = None, **kwargs: Any) -> Value:
-    if not isinstance(layer.attn, torch.nn.MultiheadAttention):
-        raise Unserved(f"GPSConv(attn_type={layer.attn_type!r})")
-    with_batch = {"batch": batch} if layer.norm_with_batch else {}
-
-    def normed(norm: Any, values: Value) -> Value:
-        return values if norm is None else norm(values, **with_batch)
-
-    out = normed(layer.norm2, Step("gps_attention", _global_attention(layer.attn))(x, batch) + x)
-    if layer.conv is not None:
-        out = normed(layer.norm1, layer.conv(x, edge_index, **kwargs) + x) + out
-    return normed(layer.norm3, out + layer.mlp(out))
-
-
-def _global_attention(attention: Any) -> Any:
-    """Return a plan of attention over all nodes."""
-
-    def plan(rows: Rows, batch: Tensor | None) -> Plan:
-        if batch is not None and bool((batch != batch[0]).any()):
-            raise Unserved("GPSConv on a batch of several graphs")
-        if (
-            attention.in_proj_weight is None
-            or attention.bias_k is not None
-            or attention.add_zero_attn
-        ):
-            raise Unserved("GPSConv(attn_kwargs=…)")
-        heads = attention.num_heads
-        weights = attention.in_proj_weight.detach().t().chunk(3, dim=1)  # each (d, d)
-        biases: Any = [None] * 3
-        if attention.in_proj_bias is not None:
-            biases = attention.in_proj_bias.detach().chunk(3)
-
-        def combine(parts: list[Tensor], wanted: Tensor) -> Tensor:
-            query, key, value = (
-                by_head(part, heads).permute(1, 2, 0, 3) for part in (parts[0][wanted], *parts[1:])
-            )  # (B, H, r, c) and twice (B, H, N, c)
-            out = functional.scaled_dot_product_attention(query, key, value)
-            projected: Tensor = attention.out_proj(out.permute(2, 0, 1, 3).flatten(-2))
-            return projected
-
-        projections = [Projection(*one) for one in zip(weights, biases, strict=True)]
-        return rows.over_all(projections, combine)
-
-    return plan

@@ -9,7 +9,8 @@ from torch import fx, nn
 
 from zorro.fidelity.traced.plan import Plan
 
-Composition = Callable[..., Any]
+Value = Any  # what stands in a trace for a node-level value, (N, …)
+Composition = Callable[..., Value]
 COMPOSITIONS: dict[type[nn.Module], Composition] = {}
 
 
@@ -25,7 +26,7 @@ class Step:
         self.__name__ = name
         self.plan = plan
 
-    def __call__(self, x: fx.Proxy, *args: Any) -> Any:
+    def __call__(self, x: fx.Proxy, *args: Any) -> Value:
         """Take the step in the model that is being traced."""
         return x.tracer.create_proxy("call_function", self, (x, *args), {})
 
