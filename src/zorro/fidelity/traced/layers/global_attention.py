@@ -81,8 +81,9 @@ def _few_ask(
     keys = by_head(to_key.weight, heads)  # (d, H, c); their bias is the same for all that are asked
     values = by_head(to_value.weight, heads)  # (d, H, c)
     scale = 1 / math.sqrt(keys.size(-1))
-    assert to_query.bias is not None and to_value.bias is not None
     query_bias, value_bias = to_query.bias, to_value.bias
+    assert query_bias is not None
+    assert value_bias is not None
 
     def combine(parts: list[Tensor], wanted: Tensor) -> Tensor:
         x = parts[0].transpose(0, 1)  # (B, N, d)

@@ -95,11 +95,13 @@ def _gen(
     refuse_if_unknown(layer.aggr_module)
     has_source, has_own = hasattr(layer, "lin_src"), hasattr(layer, "lin_dst")
     has_norm = hasattr(layer, "msg_norm")
+    if has_source != has_own:
+        raise Unserved("GENConv for bipartite graphs")
     by_edge = edge_attr
     if edge_attr is not None and hasattr(layer, "lin_edge"):
         by_edge = layer.lin_edge(edge_attr)  # (e, o)
     projections = []
-    if has_source and has_own:
+    if has_source:
         projections = [Projection.of(layer.lin_src), Projection.of(layer.lin_dst)]
         if has_norm:  # of the rows that were given
             projections.append(Projection.unchanged(layer.in_channels, rows))
