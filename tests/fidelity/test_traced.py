@@ -199,7 +199,11 @@ LAYERS = {
         lambda h: gnn.GENConv(h, h, aggr=["softmax", "max", "std"], msg_norm=True)
     ),
     "CGConv": lambda: Hidden(lambda h: gnn.CGConv(h, batch_norm=True)),
-    "CGConv edges": lambda: Plain(gnn.CGConv(FEATURES), gnn.GCNConv(FEATURES, CLASSES), FEATURES),
+    "CGConv edges": lambda: WithColumn(
+        gnn.CGConv(FEATURES, dim=1, aggr="max"),
+        gnn.NNConv(FEATURES, CLASSES, perceptron(1, FEATURES * CLASSES)),
+        FEATURES,
+    ),
     "ResGatedGraphConv": lambda: two(gnn.ResGatedGraphConv),
     "ResGatedGraphConv edges": lambda: two(
         lambda a, b: gnn.ResGatedGraphConv(a, b, edge_dim=1, root_weight=False), kind=WithColumn
