@@ -20,7 +20,7 @@ import pytest
 import typer
 
 from zorro.cli.app import app
-from zorro.fidelity.traced.layers import LAYERS
+from zorro.fidelity.traced.layers import COMPOSITIONS, LAYERS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "docs/many_nodes.md")
@@ -143,7 +143,9 @@ def test_what_is_to_be_installed_is_there():
 def test_the_layers_that_are_fast_are_those_that_are_named():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (told,) = re.findall(r"down to layers among (.*?), with linear layers", text, re.S)
-    assert set(re.findall(r"`(\w+)`", told)) == {layer.__name__ for layer in LAYERS}
+    assert set(re.findall(r"`(\w+)`", told)) == {
+        layer.__name__ for layer in [*LAYERS, *COMPOSITIONS]
+    }
 
 
 def test_options_that_do_not_exist_are_noticed():

@@ -13,6 +13,8 @@ from zorro.cut import Extractor
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator, EvaluatorChoice
 from zorro.fidelity.traced import TracedEvaluator, layers, program
+from zorro.fidelity.traced.edges import Edges
+from zorro.fidelity.traced.layers.aggregation import aggregated, by_index
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.selection import Selection
@@ -50,8 +52,43 @@ class WithColumn(TwoLayers):
         return self.second(x, edge_index, attributes)
 
 
+class Typed(TwoLayers):
+    def forward(self, x, edge_index, edge_type):
+        x = self.norm(self.first(x, edge_index, edge_type).relu())
+        return self.second(x, edge_index=edge_index, edge_type=edge_type)
+
+
+class Hidden(nn.Module):
+    """Layers that keep the width, between two linear ones; the second also sees what came first."""
+
+    def __init__(self, layer, *, width=HIDDEN, takes_first=False):
+        super().__init__()
+        self.before = nn.Linear(FEATURES, width)
+        self.layers = nn.ModuleList([layer(width), layer(width)])
+        self.after = nn.Linear(width, CLASSES)
+        self.takes_first = takes_first
+
+    def forward(self, x, edge_index, **kwargs):
+        first = x = functional.relu(self.before(x))
+        for layer in self.layers:
+            given = (x, first) if self.takes_first else (x,)
+            x = layer(*given, edge_index, **kwargs).tanh()
+        return self.after(x).log_softmax(dim=1)
+
+
 def perceptron(width_in, width_out):
     return nn.Sequential(nn.Linear(width_in, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, width_out))
+
+
+def pna(width_in, width_out, others=("std",), **options):
+    return gnn.PNAConv(
+        width_in,
+        width_out,
+        aggregators=["mean", "max", "min", "sum", "var", *others],
+        scalers=["identity", "amplification", "attenuation", "linear", "inverse_linear"],
+        deg=torch.tensor([3, 9, 5, 2, 1]),
+        **options,
+    )
 
 
 def two(layer, *, width=HIDDEN, kind=Plain, between=None):
@@ -94,6 +131,100 @@ LAYERS = {
     "TransformerConv beta": lambda: two(lambda a, b: gnn.TransformerConv(a, b, beta=True)),
     "APPNP first": lambda: Plain(gnn.APPNP(2, 0.1), gnn.GCNConv(FEATURES, CLASSES), FEATURES),
     "APPNP last": lambda: Plain(gnn.GCNConv(FEATURES, CLASSES), gnn.APPNP(3, 0.2), CLASSES),
+    "PDNConv": lambda: two(lambda a, b: gnn.PDNConv(a, b, 1, 4), kind=WithColumn),
+    "LGConv": lambda: Hidden(lambda h: gnn.LGConv()),
+    "LGConv first": lambda: Plain(gnn.LGConv(), gnn.GCNConv(FEATURES, CLASSES), FEATURES),
+    "SSGConv": lambda: two(lambda a, b: gnn.SSGConv(a, b, alpha=0.2, K=3), kind=Weighted),
+    "MixHopConv": lambda: two(lambda a, b: gnn.MixHopConv(a, b), width=3 * HIDDEN),
+    "MixHopConv powers": lambda: two(
+        lambda a, b: gnn.MixHopConv(a, b, powers=[3, 1]), width=2 * HIDDEN, kind=Weighted
+    ),
+    "ClusterGCNConv": lambda: two(lambda a, b: gnn.ClusterGCNConv(a, b, diag_lambda=0.3)),
+    "LEConv": lambda: two(gnn.LEConv, kind=Weighted),
+    "LEConv mean": lambda: two(lambda a, b: gnn.LEConv(a, b, aggr="mean")),
+    "RGCNConv": lambda: two(lambda a, b: gnn.RGCNConv(a, b, 3), kind=Typed),
+    "RGCNConv bases": lambda: two(lambda a, b: gnn.RGCNConv(a, b, 3, num_bases=2), kind=Typed),
+    "RGCNConv many bases": lambda: two(
+        lambda a, b: gnn.RGCNConv(a, b, 3, num_bases=5, aggr="add"), kind=Typed
+    ),
+    "RGCNConv blocks": lambda: two(lambda a, b: gnn.RGCNConv(a, b, 3, num_blocks=3), kind=Typed),
+    "FastRGCNConv": lambda: two(lambda a, b: gnn.FastRGCNConv(a, b, 3, bias=False), kind=Typed),
+    "FiLMConv": lambda: two(gnn.FiLMConv),
+    "FiLMConv typed": lambda: two(
+        lambda a, b: gnn.FiLMConv(a, b, num_relations=3, act=nn.Tanh(), aggr="max"), kind=Typed
+    ),
+    "GCN2Conv": lambda: Hidden(
+        lambda h: gnn.GCN2Conv(h, alpha=0.2, theta=0.5, layer=2), takes_first=True
+    ),
+    "GCN2Conv two weights": lambda: Hidden(
+        lambda h: gnn.GCN2Conv(h, alpha=0.3, shared_weights=False), takes_first=True
+    ),
+    "FAConv": lambda: Hidden(lambda h: gnn.FAConv(h, eps=0.3), takes_first=True),
+    "ARMAConv": lambda: two(gnn.ARMAConv),
+    "ARMAConv stacks": lambda: two(
+        lambda a, b: gnn.ARMAConv(a, b, num_stacks=3, num_layers=3, act=nn.Tanh()), kind=Weighted
+    ),
+    "ARMAConv shared": lambda: two(
+        lambda a, b: gnn.ARMAConv(a, b, num_layers=2, shared_weights=True, act=None)
+    ),
+    "GatedGraphConv": lambda: Hidden(lambda h: gnn.GatedGraphConv(h, num_layers=2)),
+    "GatedGraphConv wider": lambda: Plain(
+        gnn.GCNConv(FEATURES, HIDDEN), gnn.GatedGraphConv(2 * HIDDEN, 2, aggr="mean"), HIDDEN
+    ),
+    "GPSConv": lambda: Hidden(lambda h: gnn.GPSConv(h, gnn.GCNConv(h, h), heads=2)),
+    "GPSConv alone": lambda: Hidden(lambda h: gnn.GPSConv(h, None, norm=None)),
+    "SuperGATConv": lambda: two(lambda a, b: gnn.SuperGATConv(a, b, heads=2), width=2 * HIDDEN),
+    "SuperGATConv SD": lambda: two(
+        lambda a, b: gnn.SuperGATConv(a, b, heads=2, concat=False, attention_type="SD")
+    ),
+    "EdgeConv": lambda: two(lambda a, b: gnn.EdgeConv(perceptron(2 * a, b))),
+    "EdgeConv mean": lambda: two(lambda a, b: gnn.EdgeConv(gnn.MLP([2 * a, 5, b]), aggr="mean")),
+    "EdgeConv odd": lambda: two(
+        lambda a, b: gnn.EdgeConv(nn.Sequential(nn.Tanh(), nn.Linear(2 * a, b)))
+    ),
+    "NNConv": lambda: two(
+        lambda a, b: gnn.NNConv(a, b, perceptron(1, a * b), aggr="mean"), kind=WithColumn
+    ),
+    "GINEConv": lambda: two(
+        lambda a, b: gnn.GINEConv(perceptron(a, b), train_eps=True, edge_dim=1), kind=WithColumn
+    ),
+    "GENConv": lambda: two(gnn.GENConv),
+    "GENConv learned": lambda: two(
+        lambda a, b: gnn.GENConv(a, b, learn_t=True, t=0.7, msg_norm=True, learn_msg_scale=True)
+    ),
+    "GENConv powers": lambda: two(
+        lambda a, b: gnn.GENConv(a, b, aggr="powermean", p=2.0, edge_dim=1), kind=WithColumn
+    ),
+    "GENConv several": lambda: Hidden(
+        lambda h: gnn.GENConv(h, h, aggr=["softmax", "max", "std"], msg_norm=True)
+    ),
+    "CGConv": lambda: Hidden(lambda h: gnn.CGConv(h, batch_norm=True)),
+    "CGConv edges": lambda: WithColumn(
+        gnn.CGConv(FEATURES, dim=1, aggr="max"),
+        gnn.NNConv(FEATURES, CLASSES, perceptron(1, FEATURES * CLASSES)),
+        FEATURES,
+    ),
+    "ResGatedGraphConv": lambda: two(gnn.ResGatedGraphConv),
+    "ResGatedGraphConv edges": lambda: two(
+        lambda a, b: gnn.ResGatedGraphConv(a, b, edge_dim=1, root_weight=False), kind=WithColumn
+    ),
+    "GeneralConv": lambda: two(lambda a, b: gnn.GeneralConv(a, b, heads=2, l2_normalize=True)),
+    "GeneralConv attention": lambda: two(
+        lambda a, b: gnn.GeneralConv(
+            a, b, in_edge_channels=1, heads=2, attention=True, directed_msg=False
+        ),
+        kind=WithColumn,
+    ),
+    "PNAConv": lambda: two(pna),
+    "PNAConv towers": lambda: Hidden(
+        lambda h: pna(h, h, towers=2, pre_layers=2, post_layers=2, divide_input=True)
+    ),
+    "PNAConv edges": lambda: two(
+        lambda a, b: pna(a, b, (), towers=3, edge_dim=1, train_norm=True), kind=WithColumn
+    ),
+    "SAGEConv project": lambda: two(
+        lambda a, b: gnn.SAGEConv(a, b, project=True, normalize=True, aggr="max")
+    ),
     "reversed flow": lambda: two(lambda a, b: gnn.GCNConv(a, b, flow="target_to_source")),
 }
 
@@ -133,6 +264,39 @@ class OneColumn(nn.Module):
         return self.layer(x, edge_index)
 
 
+class DeepGCN(nn.Module):
+    """The layers of a deep model, with one of the norms that look at one row at a time."""
+
+    def __init__(self, block, norm):
+        super().__init__()
+        self.before = nn.Linear(FEATURES, HIDDEN)
+        self.layers = nn.ModuleList(
+            gnn.DeepGCNLayer(gnn.GENConv(HIDDEN, HIDDEN), norm(HIDDEN), nn.ReLU(), block=block)
+            for _ in range(2)
+        )
+        self.after = nn.Linear(HIDDEN, CLASSES)
+
+    def forward(self, x, edge_index):
+        x = self.layers[0].conv(self.before(x), edge_index)
+        x = self.layers[1](x, edge_index)
+        return self.after(self.layers[0].act(self.layers[0].norm(x)))
+
+
+class ByHand(nn.Module):
+    """Products with parameters instead of linear layers, and arguments by keyword."""
+
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Parameter(torch.randn(FEATURES, HIDDEN))
+        self.two = nn.Parameter(torch.randn(HIDDEN, FEATURES))
+        self.bias = nn.Parameter(torch.randn(HIDDEN))
+        self.layer = gnn.SAGEConv(2 * HIDDEN, CLASSES)
+
+    def forward(self, x, edge_index, **kwargs):
+        both = torch.cat([x @ self.one, functional.linear(x, self.two, self.bias)], dim=1)
+        return self.layer(edge_index=edge_index, x=(both, both))
+
+
 BASIC = {
     "GCN": lambda: gnn.GCN(FEATURES, HIDDEN, 2, CLASSES),
     "GAT": lambda: gnn.GAT(FEATURES, HIDDEN, 2, CLASSES, heads=2, v2=True),
@@ -140,6 +304,28 @@ BASIC = {
     "GraphSAGE": lambda: gnn.GraphSAGE(FEATURES, HIDDEN, 3, CLASSES, act="elu", dropout=0.4),
     "GCN jk": lambda: gnn.GCN(FEATURES, HIDDEN, 3, CLASSES, jk="cat", norm="batch_norm"),
     "GCN jk max": lambda: gnn.GCN(FEATURES, HIDDEN, 3, CLASSES, jk="max"),
+    "GCN jk lstm": lambda: gnn.GCN(FEATURES, HIDDEN, 3, CLASSES, jk="lstm"),
+    "GraphSAGE max": lambda: gnn.GraphSAGE(FEATURES, HIDDEN, 2, CLASSES, aggr="max", jk="last"),
+    "EdgeCNN": lambda: gnn.EdgeCNN(FEATURES, HIDDEN, 2, CLASSES, jk="max"),
+    "PNA": lambda: gnn.PNA(
+        FEATURES,
+        HIDDEN,
+        2,
+        CLASSES,
+        jk="cat",
+        aggregators=["mean", "max", "var"],
+        scalers=["identity", "attenuation"],
+        deg=torch.tensor([3, 9, 5, 2, 1]),
+    ),
+    "GCN layer norm": lambda: gnn.GCN(
+        FEATURES, HIDDEN, 2, CLASSES, norm=gnn.LayerNorm(HIDDEN, mode="node")
+    ),
+    "GCN group norm": lambda: gnn.GCN(
+        FEATURES, HIDDEN, 2, CLASSES, norm=gnn.DiffGroupNorm(HIDDEN, groups=2)
+    ),
+    "DeepGCN res+": lambda: DeepGCN("res+", gnn.BatchNorm),
+    "DeepGCN res": lambda: DeepGCN("res", nn.LayerNorm),
+    "by hand": ByHand,
     "skips": Skips,
     "one column": OneColumn,
 }
@@ -188,8 +374,12 @@ def both(
     return choice.evaluator(graph, draws), BatchedEvaluator(predictor, graph, draws)
 
 
-def compare(traced, batched, seed=0):
-    """Scores and hits, sample by sample, from nothing over a random growth to everything."""
+def compare(traced, batched, *, gains=True, seed=0):
+    """Scores and hits, sample by sample, from nothing over a random growth to everything.
+
+    Where several values are the highest, PyTorch's ways to find it share out its gradient
+    differently: gains are then not compared.
+    """
     assert isinstance(traced, TracedEvaluator)
     generator = torch.Generator().manual_seed(seed)
     n, d = traced.shape
@@ -218,6 +408,8 @@ def compare(traced, batched, seed=0):
             traced.scores_toggling_features(selection, columns),
             batched.scores_toggling_features(selection, columns),
         )
+        if not gains:
+            continue
         ours, theirs = traced.gains(selection), batched.gains(selection)
         assert torch.allclose(ours.nodes, theirs.nodes, rtol=1e-3, atol=1e-4)
         assert torch.allclose(ours.features, theirs.features, rtol=1e-3, atol=1e-4)
@@ -245,13 +437,17 @@ def test_layers(name):
     kwargs = {}
     if isinstance(model, Weighted | WithColumn):
         kwargs["edge_weight"] = torch.rand(edge_index.size(1)) + 0.2
-    traced, batched = both(model, x, edge_index, query=5, kwargs=kwargs)
+    if isinstance(model, Typed):
+        kwargs["edge_type"] = torch.randint(0, 3, (edge_index.size(1),))
+    samples = 3 if name.startswith("GPSConv") else 30  # its copies are run one at a time
+    traced, batched = both(model, x, edge_index, query=5, kwargs=kwargs, samples=samples)
     compare(traced, batched)
 
 
 def test_every_registered_layer_is_tested():
     tested = {name.split()[0] for name in LAYERS}
-    assert {layer.__name__ for layer in layers.LAYERS} == tested - {"reversed"}
+    known = [*layers.LAYERS, *layers.COMPOSITIONS]
+    assert {layer.__name__ for layer in known} == tested - {"reversed"}
 
 
 @pytest.mark.usefixtures("way")
@@ -259,7 +455,80 @@ def test_every_registered_layer_is_tested():
 def test_models(name):
     model = settle(BASIC[name]())
     traced, batched = both(model, *a_graph(seed=2), query=7)
+    compare(traced, batched, gains=name != "GraphSAGE max")
+
+
+AGGREGATIONS = {
+    "max": "max",
+    "min": "min",
+    "median": "median",
+    "std": "std",
+    "var": "var",
+    "mul": "mul",
+    "softmax": gnn.SoftmaxAggregation(t=2.0),
+    "softmax by column": gnn.SoftmaxAggregation(learn=True, channels=HIDDEN),
+    "powermean": gnn.PowerMeanAggregation(p=3.0),
+    "quantiles": gnn.QuantileAggregation([0.25, 0.6]),
+    "midpoint": gnn.QuantileAggregation(0.3, interpolation="midpoint"),
+    "nearest": gnn.QuantileAggregation(0.3, interpolation="nearest"),
+    "higher": gnn.QuantileAggregation(0.3, interpolation="higher"),
+    "a list": ["mean", "max", "median"],
+    "a module": gnn.MeanAggregation(),
+    "a sum of several": gnn.MultiAggregation(["max", "min"], mode="sum"),
+    "by degree": gnn.DegreeScalerAggregation("max", "amplification", torch.tensor([1, 4, 2])),
+}
+
+
+def sage_of(aggregation):
+    """SAGE with an aggregation; PyG does not know how wide what some of them give is."""
+    layer = gnn.SAGEConv(HIDDEN, CLASSES, aggr=AGGREGATIONS[aggregation])
+    if aggregation == "quantiles":
+        layer.lin_l = gnn.Linear(2 * HIDDEN, CLASSES)
+    return Plain(gnn.GCNConv(FEATURES, HIDDEN), layer, HIDDEN)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_aggregations_of_hidden_rows(aggregation):
+    traced, batched = both(settle(sage_of(aggregation)), *a_graph(seed=1), query=5)
     compare(traced, batched)
+
+
+OTHERS = {
+    "first layer": lambda: two(lambda a, b: gnn.SAGEConv(a, b, aggr="max")),
+    "GraphConv": lambda: two(lambda a, b: gnn.GraphConv(a, b, aggr="max"), kind=Weighted),
+    "GINConv": lambda: two(lambda a, b: gnn.GINConv(perceptron(a, b), aggr="min")),
+    "EdgeConv": lambda: two(lambda a, b: gnn.EdgeConv(perceptron(2 * a, b), aggr="median")),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_aggregations_of_other_layers(name):
+    x, edge_index = a_graph(seed=1)
+    model = settle(OTHERS[name]())
+    weight = torch.rand(edge_index.size(1)) + 0.2
+    kwargs = {"edge_weight": weight} if isinstance(model, Weighted) else {}
+    compare(*both(model, x, edge_index, query=5, kwargs=kwargs), gains=name == "EdgeConv")
+
+
+def test_features_that_are_kept_as_they_are_must_be_few(monkeypatch):
+    monkeypatch.setattr(program, "_WIDEST", 10)
+    with pytest.raises(ModelError, match="first keeps all features of"):
+        both(settle(OTHERS["first layer"]()), *a_graph(seed=1), query=5)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_aggregation_receiver_by_receiver_is_pygs(aggregation):
+    """The two ways of aggregating, of which a machine uses one, with a receiver of nothing."""
+    torch.manual_seed(0)
+    found = gnn.SAGEConv(HIDDEN, 2, aggr=AGGREGATIONS[aggregation]).aggr_module
+    receiver = torch.tensor([0, 0, 0, 1, 3, 3, 3, 3])
+    edges = Edges(torch.arange(8), torch.arange(8), receiver, torch.arange(4))
+    messages = torch.randn(8, 5, HIDDEN)
+    ours = aggregated(found, messages, edges)
+    assert torch.allclose(ours, by_index(found, messages, edges), atol=1e-6)
+    if aggregation not in ("softmax by column", "quantiles", "a list"):
+        some = aggregated(found, messages[..., 2:4], edges)
+        assert torch.allclose(some, ours[..., 2:4], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["rows", "means", "gaussian", "published"])
@@ -333,22 +602,40 @@ class NormalisesInput(Plain):
 
 class UnknownLayer(Plain):
     def __init__(self):
-        super().__init__(gnn.LEConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN)
+        super().__init__(gnn.FeaStConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN)
+
+
+def with_norm(norm):
+    return lambda: gnn.GCN(FEATURES, HIDDEN, 2, CLASSES, norm=norm)
 
 
 REFUSED = {
     "torch.fx cannot trace": lambda: BranchesOnData(
         gnn.GCNConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN
     ),
-    "are not the model's": lambda: gnn.GCN(FEATURES, HIDDEN, 2, CLASSES, norm="layer_norm"),
+    "LayerNorm(mode='graph') looks at all nodes": with_norm("layer_norm"),
+    "GraphNorm looks at all nodes": with_norm("graph_norm"),
+    "PairNorm looks at all nodes": with_norm("pair_norm"),
+    "MeanSubtractionNorm looks at all nodes": with_norm(gnn.MeanSubtractionNorm()),
+    "InstanceNorm(track_running_stats=False) looks": with_norm("instance_norm"),
     "it failed when traced": lambda: GlobalMean(
         gnn.GCNConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN
     ),
     "before any linear map": lambda: NormalisesInput(
         gnn.GCNConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN
     ),
-    "LEConv is not among the layers": UnknownLayer,
-    "aggr='max'": lambda: two(lambda a, b: gnn.SAGEConv(a, b, aggr="max")),
+    "FeaStConv is not among the layers": UnknownLayer,
+    "GCNConv(aggr='max')": lambda: two(lambda a, b: gnn.GCNConv(a, b, aggr="max")),
+    "AttentionalAggregation is not among the aggregations": lambda: two(
+        lambda a, b: gnn.SAGEConv(a, b, aggr=gnn.AttentionalAggregation(nn.Linear(a, 1)))
+    ),
+    "does not aggregate linearly": lambda: two(lambda a, b: gnn.LEConv(a, b, aggr="max")),
+    "GPSConv(attn_type='performer')": lambda: Hidden(
+        lambda h: gnn.GPSConv(h, None, attn_type="performer")
+    ),
+    "dot_product": lambda: two(
+        lambda a, b: gnn.GeneralConv(a, b, attention=True, attention_type="dot_product")
+    ),
 }
 
 

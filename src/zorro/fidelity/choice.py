@@ -94,7 +94,8 @@ class EvaluatorChoice:
     def _are_independent(self, graph: ComputationalGraph, program: Program | None) -> bool | None:
         """Whether copies in one batch are known not to influence each other."""
         if program is not None:
-            return True  # they gave each what it gives alone, or the program would be refused
+            # They gave each what it gives alone, or the program would be refused.
+            return not program.looks_at_all_nodes
         if self._independent is not None and self._independent[0] is graph:
             return self._independent[1]
         return None

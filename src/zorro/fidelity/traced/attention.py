@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zorro.fidelity.traced.change import Change, ChangedRows
-from zorro.fidelity.traced.plan import Edges
+from zorro.fidelity.traced.edges import Edges
 
 # Taking terms out of a sum loses digits; sums that lose more than this are added up anew.
 _LEAST_LEFT = 0.05

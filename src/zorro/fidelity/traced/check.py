@@ -36,7 +36,8 @@ def check(
     is_large = graph.candidate_x.numel() > _LARGE
     samples = min(1 if is_large else 3, draws.shape[0])
     few = DenseDraws(draws.matrices(torch.arange(samples, device=graph.x.device)))
-    asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=True)
+    independent = not program.looks_at_all_nodes
+    asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=independent)
     try:
         traced = TracedEvaluator(
             predictor, program, graph, few, asked, memory=memory, always_by_row=True

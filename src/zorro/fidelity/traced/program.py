@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,81 +16,26 @@ from torch_geometric.nn import MessagePassing
 
 from zorro.cut import ComputationalGraph
 from zorro.edge_index import ascending
-from zorro.extras import Extras
 from zorro.fidelity.traced.change import Change, ChangedRows
-from zorro.fidelity.traced.layers import Unserved, linear, plan_of
-from zorro.fidelity.traced.plan import Plan, Rows
+from zorro.fidelity.traced.layers import Step, Unserved, plan_of
+from zorro.fidelity.traced.layers.row_wise import refuse_if_it_looks_at_all_nodes
+from zorro.fidelity.traced.plan import Plan
+from zorro.fidelity.traced.rows import Projection, Rows
 from zorro.model_state import undisturbed
 
 T = TypeVar("T")
+_PlannedCall = tuple[fx.Node, Callable[[Rows], Plan]]
 _LINEAR = (nn.Linear, gnn.Linear)
+_PRODUCTS = (torch.matmul, torch.mm, operator.matmul, "matmul", "mm", "__matmul__")
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
 _UNCHANGED_FUNCTIONS = (functional.dropout, torch.dropout)
+# Numbers that the features of all nodes an entry reads may have, if it keeps them as they are:
+# they are held for hundreds of samples at once.
+_WIDEST = 1 << 20
 # Computing changed rows alone pays from so many numbers on, and up to this share of all rows.
 _WORTH = 1 << 16
 _CUDA_WORTH = 1 << 24
 _MOST_CHANGED = 0.5
-
-
-class _LayerTracer(fx.Tracer):
-    """Traces `model(x, edge_index, **arguments)` through a user's modules down to layers.
-
-    Args:
-        arguments: further arguments of the model.
-        varying: names of those that are others on another graph; they are inputs of the trace.
-    """
-
-    def __init__(self, arguments: Mapping[str, Any], varying: frozenset[str]) -> None:
-        super().__init__()
-        self._arguments = arguments
-        self._varying = varying
-
-    def create_args_for_root(
-        self,
-        root_fn: Callable[..., Any],
-        is_module: bool,
-        concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
-    ) -> tuple[Callable[..., Any], list[Any]]:
-        """Return the call as the model gets it, whatever its signature says."""
-        x, edge_index = (self.create_proxy("placeholder", n, (), {}) for n in ("x", "edge_index"))
-        arguments = {
-            name: self.create_proxy("placeholder", name, (), {}) if name in self._varying else value
-            for name, value in self._arguments.items()
-        }
-
-        def called(model: nn.Module) -> Any:
-            return root_fn(model, x, edge_index, **arguments)
-
-        return called, [self.root]
-
-    def is_leaf_module(self, module: nn.Module, module_qualified_name: str) -> bool:
-        if isinstance(module, MessagePassing):
-            return True
-        if isinstance(module, nn.Sequential | nn.ModuleList | nn.ModuleDict):
-            return False
-        home = type(module).__module__
-        return home.startswith(("torch.nn.", "torch_geometric.nn.dense", "torch_geometric.nn.norm"))
-
-
-def trace(model: nn.Module, extras: Extras) -> fx.Graph:
-    """Trace `model(x, edge_index, **extras)` down to its layers.
-
-    Arguments that are the same on every graph are fixed to their values, and those that the model
-    takes and does not get to their defaults.
-    """
-    arguments = extras.copies(1)
-    tensors = {name for name, value in arguments.items() if isinstance(value, Tensor)}
-    # What the model sets in its forward pass would keep what stands for values while it is traced.
-    attributes = [(vars(module), dict(vars(module))) for module in model.modules()]
-    try:
-        with undisturbed(model):
-            return _LayerTracer(arguments, extras.following | tensors).trace(model)
-    except Exception as error:
-        raise Unserved(f"torch.fx cannot trace it: {type(error).__name__}: {error}") from error
-    finally:
-        for values, before in attributes:
-            values.clear()
-            values.update(before)
 
 
 @dataclass(frozen=True)
@@ -139,6 +85,7 @@ class Program:
         self._static: dict[fx.Node, Any] = {}  # what does not depend on the features
         self._raw: set[fx.Node] = set()  # the features themselves
         self._plans: dict[fx.Node, Plan] = {}
+        self._inputs: dict[fx.Node, fx.Node] = {}  # of those with a plan
         self._needed: dict[fx.Node, Tensor] = {}  # (r,) ascending rows
         self._kept: dict[str, Any] = {}  # what evaluators of this query share
         self.deviation = 0.0  # from the model's scores, relative to 1 + the largest, once known
@@ -147,8 +94,18 @@ class Program:
             self._find_needed()
         self._nodes = [n for n in self._nodes if n in self._needed or n.op == "output"]
         self.entries: dict[fx.Node, Plan] = {
-            node: plan for node, plan in self._plans.items() if self._input_of(node) in self._raw
+            node: plan for node, plan in self._plans.items() if self._inputs[node] in self._raw
         }
+
+        for node, plan in self.entries.items():
+            is_wide = plan.needs.numel() * graph.x.size(1) > _WIDEST
+            if is_wide and any(weight is None for weight in plan.weights):
+                raise Unserved(f"{node} keeps all features of {plan.needs.numel()} nodes")
+
+    @property
+    def looks_at_all_nodes(self) -> bool:
+        """Whether a row depends on all others, so that copies in one batch would mix."""
+        return any(plan.looks_at_all_nodes for plan in self._plans.values())
 
     def kept(self, name: str, make: Callable[[], T]) -> T:
         """Return what `make` made the first time it was asked for by that name."""
@@ -173,7 +130,7 @@ class Program:
                 plan = self._plans[node]
                 state = states.get(node)
                 if state is None:
-                    given = self._input_of(node)
+                    given = self._inputs[node]
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
                 values[node] = _Values(plan.finish(state))
                 if record is not None:
@@ -244,7 +201,7 @@ class Program:
     ) -> Tensor:
         """Return a layer's state (q, P, h): the samples' plus what the changed rows add."""
         plan = self._plans[node]
-        given = self._input_of(node)
+        given = self._inputs[node]
         value = values[given]
         if not isinstance(value, ChangedRows):
             return plan.state(self._picked(value.tensor, given, plan.needs))
@@ -319,30 +276,70 @@ class Program:
 
     def _need_inputs(self, node: fx.Node) -> None:
         wanted = self._needed[node]
-        module = self._modules.get(str(node.target)) if node.op == "call_module" else None
-        given = node.args[0] if node.args else None
-        is_layer = isinstance(module, MessagePassing)
-        if module is not None and (
-            is_layer or (isinstance(module, _LINEAR) and given in self._raw)
-        ):
-            rows = Rows(wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype)
-            if not isinstance(given, fx.Node) or given in self._static:
-                raise Unserved(f"{type(module).__name__} is not called with node features first")
-            if is_layer:
-                args, kwargs = fx.node.map_arg(
-                    (node.args[1:], node.kwargs), self._static_or_unserved
-                )
-                plan = plan_of(module, rows, *args, **kwargs)
-            else:
-                plan = linear(module, rows)
-            self._plans[node] = plan
-            self._need(given, plan.needs)
+        rows = Rows(wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype)
+        call = self._planned_call(node)
+        if call is not None:
+            given, plan = call
+            self._inputs[node] = given
+            self._plans[node] = plan(rows)
+            self._need(given, self._plans[node].needs)
             return
+        if node.op == "call_module":
+            refuse_if_it_looks_at_all_nodes(self._modules[str(node.target)])
         for other in node.all_input_nodes:
             if other in self._raw:
                 raise Unserved(f"the features go into {node.target} before any linear map")
             if other not in self._static:
                 self._need(other, wanted)
+
+    def _planned_call(self, node: fx.Node) -> _PlannedCall | None:
+        """Return the input of a call that has a plan, and how to plan it."""
+        if isinstance(node.target, Step):
+            given, *others = node.args
+            args, _ = fx.node.map_arg((others, {}), self._static_or_unserved)
+            step = node.target
+            return self._node_level(given, step.__name__), lambda rows: step.plan(rows, *args)
+        module = self._modules.get(str(node.target)) if node.op == "call_module" else None
+        if isinstance(module, MessagePassing):
+            return self._planned_layer(node, module)
+        given = node.args[0] if node.args else None
+        if not isinstance(given, fx.Node) or given not in self._raw:
+            return None
+        projection = self._projection(node, module)
+        if projection is None:
+            return None
+        return given, lambda rows: rows.mixed(
+            [(rows.identity(), projection.weight)], bias=projection.bias
+        )
+
+    def _planned_layer(self, node: fx.Node, layer: MessagePassing) -> _PlannedCall:
+        called = inspect.signature(layer.forward).bind(*node.args, **node.kwargs)
+        given, *others = called.args
+        if isinstance(given, tuple | list) and all(one is given[0] for one in given):
+            given = given[0]  # the same for senders and receivers
+        args, kwargs = fx.node.map_arg((others, called.kwargs), self._static_or_unserved)
+        return (
+            self._node_level(given, type(layer).__name__),
+            lambda rows: plan_of(layer, rows, *args, **kwargs),
+        )
+
+    def _projection(self, node: fx.Node, module: nn.Module | None) -> Projection | None:
+        """Return the linear map of each row that a call on the features is, if it is one."""
+        if isinstance(module, _LINEAR):
+            return Projection.of(module)
+        others: list[Any] = [
+            self._static.get(one) if isinstance(one, fx.Node) else one for one in node.args[1:]
+        ]
+        if node.kwargs or not others or not isinstance(others[0], Tensor) or others[0].dim() != 2:
+            return None
+        if node.target is functional.linear:
+            return Projection(others[0].t(), others[1] if len(others) > 1 else None)
+        return Projection(others[0]) if node.target in _PRODUCTS else None
+
+    def _node_level(self, given: Any, name: str) -> fx.Node:
+        if not isinstance(given, fx.Node) or given in self._static:
+            raise Unserved(f"{name} is not called with node features first")
+        return given
 
     def _static_or_unserved(self, node: fx.Node) -> Any:
         if node not in self._static:
@@ -355,11 +352,6 @@ class Program:
         if node in self._needed:
             rows = ascending(torch.cat([self._needed[node], rows]))
         self._needed[node] = rows
-
-    def _input_of(self, node: fx.Node) -> fx.Node:
-        given = node.args[0]
-        assert isinstance(given, fx.Node)
-        return given
 
     def _picked(self, values: Tensor, node: fx.Node, rows: Tensor) -> Tensor:
         have = self._needed[node]

@@ -1,0 +1,102 @@
+"""The edges that a layer's plan reads, grouped by the rows they lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+# Numbers of all messages that are made at once: what stays in the caches, or in a GPU's memory.
+_CPU_MESSAGES = 1 << 18
+_CUDA_MESSAGES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges into the wanted rows, in terms of the rows that a plan reads and writes."""
+
+    ids: Tensor  # (e,) which of the layer's edges
+    sender: Tensor  # (e,) rows read
+    receiver: Tensor  # (e,) rows written, ascending
+    own: Tensor  # (r,) where each written row stands among the rows read
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """The number of edges into each written row."""
+        counts: list[int] = torch.bincount(self.receiver, minlength=self.own.numel()).tolist()
+        return counts
+
+    @cached_property
+    def into(self) -> list[tuple[int, Tensor, Tensor]]:
+        """For each written row: where it stands among the rows read, its senders, its edges."""
+        senders = torch.split(self.sender, self.counts)
+        ids = torch.split(self.ids, self.counts)
+        return list(zip(self.own.tolist(), senders, ids, strict=True))
+
+    def parts(self, state: Tensor) -> list[Edges]:
+        """Return the edges in parts of whole rows, so few that messages like states fit."""
+        messages = _CUDA_MESSAGES if state.is_cuda else _CPU_MESSAGES
+        most = max(1, messages // max(1, state[0].numel()))
+        if self.ids.numel() <= most:
+            return [self]
+        parts = []
+        row = edge = rows = edges = 0
+        for count in [*self.counts, most + 1]:
+            if rows and edges + count > most:
+                parts.append(self._part(slice(row, row + rows), slice(edge, edge + edges)))
+                row, edge, rows, edges = row + rows, edge + edges, 0, 0
+            rows, edges = rows + 1, edges + count
+        return parts
+
+    def only(self, wanted: Tensor) -> Edges:
+        """Return the edges where a mask (e,) is true, into the same rows."""
+        return Edges(self.ids[wanted], self.sender[wanted], self.receiver[wanted], self.own)
+
+    def _part(self, rows: slice, edges: slice) -> Edges:
+        return Edges(
+            self.ids[edges],
+            self.sender[edges],
+            self.receiver[edges] - rows.start,
+            self.own[rows],
+        )
+
+    def received(self, values: Tensor) -> Tensor:
+        """Return values (m, …) at the rows that the edges lead to, (e, …)."""
+        return values[self.own[self.receiver]]
+
+    def softmax(self, logits: Tensor) -> Tensor:
+        """Normalise logits (e, B, H) over the edges into each row."""
+        rows = self.own.numel()
+        shape = (rows, *logits.shape[1:])
+        highest = logits.new_full(shape, -torch.inf)
+        receiver = self.receiver.view(-1, *[1] * (logits.dim() - 1)).expand_as(logits)
+        highest.scatter_reduce_(0, receiver, logits, "amax")
+        weights = (logits - highest[self.receiver]).exp()
+        total = logits.new_zeros(shape).index_add_(0, self.receiver, weights)
+        return weights / (total + 1e-16)[self.receiver]
+
+    def summed(self, messages: Tensor) -> Tensor:
+        """Add up messages (e, B, …) at their receivers, (r, B, …)."""
+        total = messages.new_zeros(self.own.numel(), *messages.shape[1:])
+        return total.index_add_(0, self.receiver, messages)
+
+    def weighted_sum(self, weights: Tensor, values: Tensor) -> Tensor:
+        """Add up w_e · values[e's sender] at the receivers.
+
+        Args:
+            weights: (e, B, H), one per edge and head.
+            values: (m, B, H, C), one per row that is read.
+
+        Returns:
+            (r, B, H, C).
+        """
+        total = values.new_zeros(self.own.numel(), *values.shape[1:])
+        if values.is_cuda:
+            return total.index_add_(0, self.receiver, weights.unsqueeze(-1) * values[self.sender])
+        # A message at a time stays in the caches; all of them at once is several times slower.
+        pairs = zip(self.sender.tolist(), self.receiver.tolist(), strict=True)
+        for edge, (sender, receiver) in enumerate(pairs):
+            total[receiver].addcmul_(weights[edge].unsqueeze(-1), values[sender])
+        return total
