@@ -92,7 +92,10 @@ class Evaluator(ABC):
     @property
     @abstractmethod
     def cost_per_sample(self) -> float:
-        """What a selection costs a further sample, in nanoseconds, roughly and by its size."""
+        """What drawing a further sample costs, in nanoseconds, roughly and by its size.
+
+        It decides how many are planned, so that it must be the same for every evaluator.
+        """
 
     @property
     def bytes_per_sample(self) -> int:

@@ -23,6 +23,7 @@ MOST_ATTEMPTS = 21
 # costs. Each further attempt aims higher, at what fewer samples would prove.
 _MOST_PLANNED, _LEAST_PLANNED = 8000, 1000
 _WORTH = 0.8e9  # nanoseconds
+_MOST_FAILED = 2  # times the search's samples that may join them at a time; each stands for more
 _FEW = 4  # samples that are looked at even if there is no time
 
 
@@ -293,13 +294,15 @@ class _Search:
         self._test(nothing, attempt)
 
     def _test(self, selection: Selection, attempt: Attempt) -> list[Evaluator]:
-        """Run an attempt to its end; return evaluators on the samples on which the set failed."""
+        """Run an attempt to its end; return evaluators on samples on which the set failed."""
         failed: list[Evaluator] = []
+        room = _MOST_FAILED * self._samples
         while not attempt.passed and not attempt.lost:
             for evaluator in self._laboratory.unseen(attempt.next_batch):
                 hits = evaluator.hits(selection)
                 attempt.add(int(hits.sum()), hits.numel())
-                missed = (~hits).nonzero().flatten()
+                missed = (~hits).nonzero().flatten()[:room]
+                room -= missed.numel()
                 if missed.numel():
                     failed.append(evaluator.only(missed))
             if self._is_spent:
@@ -348,7 +351,8 @@ def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Evaluato
     if held > 0:
         weights = torch.where(search.hits, weights * (1 + attempt.hits / held), weights)
     new = sum(evaluator.samples for evaluator in failed)
-    return torch.cat([weights, weights.new_ones(new)])
+    misses = attempt.samples - attempt.hits
+    return torch.cat([weights, weights.new_full((new,), misses / max(1, new))])
 
 
 def _nothing_shown(tau: float, delta: float) -> Certificate:

@@ -31,7 +31,6 @@ _CLOSE_ROUNDINGS = 16
 _CLOSE_DEVIATIONS = 4  # of those seen when the program was compared with the model
 _CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
 _NOISE_NUMBERS = 1 << 23
-_COST = 10.0  # nanoseconds a number of a state, for all that follows from it
 _KEPT_VALUES = 4  # of each state: noise alone, with a selection, what follows
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
 
@@ -182,10 +181,8 @@ class TracedEvaluator(Evaluator):
 
     @property
     def cost_per_sample(self) -> float:
-        """What drawing a sample and running the program on it costs."""
-        states = self._noise_states.values()
-        numbers = sum(state.size(0) * state.size(2) for state in states)
-        return self._draws.cost_per_sample + _COST * numbers
+        """What a further sample costs."""
+        return self._draws.cost_per_sample
 
     @property
     def bytes_per_sample(self) -> int:
