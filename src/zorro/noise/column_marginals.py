@@ -20,7 +20,7 @@ from zorro.noise.walks import walk
 _DENSE = 0.2
 _ENTRIES_AT_ONCE = 1 << 22
 _DRAWN_AT_ONCE = 1 << 18  # on a CPU
-_COST = 40.0  # nanoseconds a non-zero
+_COST = 100.0  # nanoseconds a non-zero
 _KEPT_BYTES = 12  # per non-zero: position and value
 
 

@@ -9,6 +9,7 @@ from zorro.fidelity.evidence import log_evidence, lower_bound
 
 LEAST = 100  # samples of a batch if nothing better is known
 _STEP = 50  # batches are multiples of this
+_FAVOUR = 0.5  # standard errors
 _GUESS_COUNTS = 0.5  # how much a guess at the fidelity counts, in batches
 
 
@@ -90,14 +91,14 @@ class Attempt:
     def lost(self) -> bool:
         """Whether going on is hopeless: no samples left, or a share too low to suffice in the end.
 
-        The share is taken as a standard error higher than it is, in its favour.
+        The share is taken as half a standard error higher than it is, in its favour.
         """
         if self.samples >= self._most:
             return True
         if self.samples == 0:
             return False
         share = self.hits / self.samples
-        share = min(1.0, share + math.sqrt(share * (1 - share) / self.samples))
+        share = min(1.0, share + _FAVOUR * math.sqrt(share * (1 - share) / self.samples))
         in_the_end = log_evidence(math.floor(share * self._most), self._most, self._tau)
         return in_the_end < -math.log(self._delta)
 

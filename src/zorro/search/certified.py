@@ -262,7 +262,7 @@ class _Search:
         self._attempt = Attempt(
             tau=self._tau,
             delta=level(delta, number),
-            most=planned * 3 // 2,
+            most=planned,
             expected=expected,
             least=max(LEAST, planned // 16 // BLOCK * BLOCK),
         )
