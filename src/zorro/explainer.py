@@ -238,7 +238,8 @@ class Zorro:
             versus = _versus(graph, why_not, contrast)
             laboratory = self._laboratory(graph, versus, budget)
             result = self._search(laboratory, budget, None, on_step)
-            guarded = self._guarded(graph, laboratory, result.found.selection)
+            with budget.unheeded():
+                guarded = self._guarded(graph, laboratory, result.found.selection)
             return self._explanation(guarded, versus, result, laboratory, budget)
 
         return self._on_a_sufficient_cut(node, on)
@@ -300,7 +301,8 @@ class Zorro:
                 selection = result.found.selection
                 if not any(self._repeats(selection, other, distinct) for other in selections):
                     selections.append(selection)
-                    guarded = self._guarded(graph, laboratory, selection)
+                    with whole.unheeded(), budget.unheeded():
+                        guarded = self._guarded(graph, laboratory, selection)
                     results.append(self._explanation(guarded, None, result, laboratory, budget))
                     budget = dataclasses.replace(budget, started=time.perf_counter())
                     laboratory.restart()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from zorro.selection import Selection
@@ -12,7 +14,7 @@ class BudgetSpent(Exception):  # noqa: N818 - no error: what was found so far is
     """The time is up."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Budget:
     """Limits of one query's search; None is no limit.
 
@@ -24,6 +26,7 @@ class Budget:
     max_elements: int | None = None
     max_evaluations: int | None = None
     started: float = field(default_factory=time.perf_counter)
+    is_heeded: bool = True
 
     def is_spent(self, evaluations: int) -> bool:
         """Whether time or evaluations are used up."""
@@ -40,8 +43,17 @@ class Budget:
 
     def on_batch(self) -> None:
         """Raise `BudgetSpent` once the time is used up."""
-        if self.is_time_up:
+        if self.is_heeded and self.is_time_up:
             raise BudgetSpent
+
+    @contextmanager
+    def unheeded(self) -> Iterator[None]:
+        """Let something be finished that is short and must be done."""
+        self.is_heeded = False
+        try:
+            yield
+        finally:
+            self.is_heeded = True
 
     def allows_more_than(self, selection: Selection) -> bool:
         """Whether a selection may have one more element."""
