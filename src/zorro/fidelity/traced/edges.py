@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -72,7 +74,7 @@ class Edges:
         shape = (rows, *logits.shape[1:])
         highest = logits.new_full(shape, -torch.inf)
         receiver = self.receiver.view(-1, *[1] * (logits.dim() - 1)).expand_as(logits)
-        highest.scatter_reduce_(0, receiver, logits, "amax")
+        highest.scatter_reduce_(0, receiver, logits.detach(), "amax")
         weights = (logits - highest[self.receiver]).exp()
         total = logits.new_zeros(shape).index_add_(0, self.receiver, weights)
         return weights / (total + 1e-16)[self.receiver]
@@ -92,11 +94,41 @@ class Edges:
         Returns:
             (r, B, H, C).
         """
-        total = values.new_zeros(self.own.numel(), *values.shape[1:])
         if values.is_cuda:
+            total = values.new_zeros(self.own.numel(), *values.shape[1:])
             return total.index_add_(0, self.receiver, weights.unsqueeze(-1) * values[self.sender])
-        # A message at a time stays in the caches; all of them at once is several times slower.
-        pairs = zip(self.sender.tolist(), self.receiver.tolist(), strict=True)
-        for edge, (sender, receiver) in enumerate(pairs):
-            total[receiver].addcmul_(weights[edge].unsqueeze(-1), values[sender])
+        rows = self.own.numel()
+        run: Any = _WeightedSum.apply
+        summed: Tensor = run(weights, values, self.sender, self.receiver, rows)
+        return summed
+
+
+class _WeightedSum(torch.autograd.Function):
+    """A message at a time, which stays in the caches; all at once is several times slower.
+
+    So is the gradient, of which torch would make a matrix as large as all values for each message.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: Tensor, values: Tensor, sender: Tensor, receiver: Tensor, rows: int
+    ) -> Tensor:
+        ctx.save_for_backward(weights, values, sender, receiver)
+        total = values.new_zeros(rows, *values.shape[1:])
+        for edge, (one, other) in enumerate(_pairs(sender, receiver)):
+            total[other].addcmul_(weights[edge].unsqueeze(-1), values[one])
         return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        weights, values, sender, receiver = ctx.saved_tensors
+        (gradient,) = gradients  # (r, B, H, C)
+        of_weights, of_values = torch.empty_like(weights), torch.zeros_like(values)
+        for edge, (one, other) in enumerate(_pairs(sender, receiver)):
+            of_values[one].addcmul_(weights[edge].unsqueeze(-1), gradient[other])
+            torch.sum(gradient[other] * values[one], dim=-1, out=of_weights[edge])
+        return of_weights, of_values, None, None, None
+
+
+def _pairs(sender: Tensor, receiver: Tensor) -> Iterable[tuple[int, int]]:
+    return zip(sender.tolist(), receiver.tolist(), strict=True)
