@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zorro.fidelity.traced.change import Change, ChangedRows
-from zorro.fidelity.traced.edges import Edges
+from zorro.fidelity.traced.edges import Edges, weighted_total
 
 # Taking terms out of a sum loses digits; sums that lose more than this are added up anew.
 _LEAST_LEFT = 0.05
@@ -123,9 +123,7 @@ class _Receiver:
         logits += self.received[sample] + messages.received
         attention = self._leaky(logits, slice(None)).softmax(0)  # (e, p, H)
         total = (attention * by).sum(0).unsqueeze(-1) * messages.toward  # (p, H, C)
-        for edge, sender in enumerate(self.senders.tolist()):
-            total.addcmul_(attention[edge].unsqueeze(-1), self.x[sender][sample])
-        return total
+        return total.add_(weighted_total(attention, self.x, self.senders, sample))
 
     def _exchanged(self, messages: _Messages, changed: Tensor) -> tuple[Tensor, Tensor]:
         """Return sums (p, H, C), and in which inputs (p,) enough was left of the sample's."""
@@ -133,9 +131,7 @@ class _Receiver:
         highest = logits.amax(0)  # (S, H)
         weights = (logits - highest).exp()
         weight = weights.sum(0)  # (S, H)
-        total = torch.zeros_like(self.x[0])  # (S, H, C)
-        for place, one in enumerate(self.senders.tolist()):
-            total.addcmul_(weights[place].unsqueeze(-1), self.x[one])
+        total = weighted_total(weights, self.x, self.senders)  # (S, H, C)
 
         edge, at = changed.nonzero(as_tuple=True)  # (E,)
         sample, sender = messages.sample[at], self.senders[edge]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+
+_CACHED = 1 << 17  # numbers of messages
 
 # Numbers of all messages that are made at once: what stays in the caches, or in a GPU's memory.
 _CPU_MESSAGES = 1 << 18
@@ -104,9 +106,9 @@ class Edges:
 
 
 class _WeightedSum(torch.autograd.Function):
-    """A message at a time, which stays in the caches; all at once is several times slower.
+    """Messages to one receiver after the other, some at a time, which stay in the caches.
 
-    So is the gradient, of which torch would make a matrix as large as all values for each message.
+    So is the gradient, of which torch would keep all messages at once.
     """
 
     @staticmethod
@@ -115,8 +117,8 @@ class _WeightedSum(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(weights, values, sender, receiver)
         total = values.new_zeros(rows, *values.shape[1:])
-        for edge, (one, other) in enumerate(_pairs(sender, receiver)):
-            total[other].addcmul_(weights[edge].unsqueeze(-1), values[one])
+        for row, edges in _by_receiver(receiver, rows):
+            total[row] = weighted_total(weights[edges], values, sender[edges])
         return total
 
     @staticmethod
@@ -124,11 +126,39 @@ class _WeightedSum(torch.autograd.Function):
         weights, values, sender, receiver = ctx.saved_tensors
         (gradient,) = gradients  # (r, B, H, C)
         of_weights, of_values = torch.empty_like(weights), torch.zeros_like(values)
-        for edge, (one, other) in enumerate(_pairs(sender, receiver)):
-            of_values[one].addcmul_(weights[edge].unsqueeze(-1), gradient[other])
-            torch.sum(gradient[other] * values[one], dim=-1, out=of_weights[edge])
+        for row, edges in _by_receiver(receiver, gradient.size(0)):
+            for some in torch.split(edges, _at_once(values)):
+                toward = gradient[row]
+                of_values.index_add_(0, sender[some], weights[some].unsqueeze(-1) * toward)
+                of_weights[some] = (values[sender[some]] * toward).sum(-1)
         return of_weights, of_values, None, None, None
 
 
-def _pairs(sender: Tensor, receiver: Tensor) -> Iterable[tuple[int, int]]:
-    return zip(sender.tolist(), receiver.tolist(), strict=True)
+def weighted_total(
+    weights: Tensor, values: Tensor, senders: Tensor, samples: Tensor | None = None
+) -> Tensor:
+    """Add up what is sent to one receiver, (B, H, C).
+
+    Args:
+        weights: (e, B, H).
+        values: (m, S, H, C).
+        senders: (e,), rows of the values.
+        samples: (B,), which of them; each its own when None.
+    """
+    total = values.new_zeros(weights.size(1), *values.shape[2:])
+    for some in torch.split(torch.arange(senders.numel()), _at_once(total.unsqueeze(0))):
+        part = values[senders[some]] if samples is None else values[senders[some, None], samples]
+        total += (weights[some].unsqueeze(-1) * part).sum(0)
+    return total
+
+
+def _at_once(values: Tensor) -> int:
+    """Return how many messages, each as large as a row of values, stay in the caches."""
+    return max(1, _CACHED // max(1, values[0].numel()))
+
+
+def _by_receiver(receiver: Tensor, rows: int) -> Iterator[tuple[int, Tensor]]:
+    """Yield each receiver and its edges."""
+    order = torch.argsort(receiver, stable=True)
+    counts = torch.bincount(receiver, minlength=rows).tolist()
+    yield from enumerate(torch.split(order, counts))

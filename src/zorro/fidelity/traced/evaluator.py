@@ -30,6 +30,7 @@ _CLOSE = 1e-5
 _CLOSE_ROUNDINGS = 16
 _CLOSE_DEVIATIONS = 4  # of those seen when the program was compared with the model
 _CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
+_LEAST_PAIRS = 32  # of candidates and samples, that run at once even if they do not
 _NOISE_NUMBERS = 1 << 23
 _KEPT_VALUES = 4  # of each state: noise alone, with a selection, what follows
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
@@ -123,7 +124,9 @@ class TracedEvaluator(Evaluator):
         )
         self._noise_states = self._states_of_noise() if known is None else known.states
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
-        numbers = memory // 32 if graph.x.is_cuda else min(memory // 32, _CPU_NUMBERS)
+        numbers = memory // 32
+        if not graph.x.is_cuda:
+            numbers = min(numbers, max(_CPU_NUMBERS, _LEAST_PAIRS * width))
         self._pairs_at_once = max(1, numbers // max(1, width))
         least = min(state.size(0) for state in self._noise_states.values())
         self._changes_at_once = self._pairs_at_once * max(1, min(_MOST_JOINED, least))
