@@ -499,7 +499,16 @@ class Zorro:
             memory=self._memory,
         )
         event = _event(graph, versus)
-        return self._choice.evaluator(graph, draws, event, on_batch=on_batch, searches=searches)
+        evaluator = self._choice.evaluator(
+            graph, draws, event, on_batch=on_batch, searches=searches
+        )
+        if self._memory < evaluator.least_memory:
+            raise InputError(
+                f"memory: expected at least {evaluator.least_memory:,} bytes for node "
+                f"{graph.query}, which has {graph.candidates.numel():,} candidates, got "
+                f"{self._memory:,}"
+            )
+        return evaluator
 
     def _fidelity(self, result: Certified, laboratory: Laboratory) -> FidelityEstimate:
         """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.

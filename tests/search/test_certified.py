@@ -9,6 +9,7 @@ from torch import nn
 
 from zorro import Zorro
 from zorro.errors import InputError
+from zorro.search import Budget
 
 FEATURES = 8
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -130,6 +131,48 @@ def test_a_limit_returns_the_best_so_far_and_says_so(limit):
     assert size <= limit.get("max_elements", FEATURES)
     unlimited = Zorro(Linear(weight, 7.5), x, NO_EDGES, hops=0).explain(0)
     assert unlimited.status in ("certified", "everything needed")
+
+
+@pytest.mark.parametrize("evaluator", ["traced", "any-model"])
+@pytest.mark.parametrize("batches", [0, 1, 2, 3, 5, 8, 20])
+def test_time_may_run_out_before_any_batch_of_work(batches, evaluator, monkeypatch):
+    """The clock here counts looks at it: what has been found by then is returned, and no more."""
+    torch.manual_seed(0)
+    x = (torch.rand(40, FEATURES) < 0.5).float()
+    x[0] = 1.0
+    looks = []
+    monkeypatch.setattr(
+        Budget, "is_time_up", property(lambda self: looks.append(0) or len(looks) > batches)
+    )
+    options = {"hops": 0, "evaluator": evaluator, "max_seconds": 1.0}
+    explanation = Zorro(Linear(torch.ones(FEATURES), 7.5), x, NO_EDGES, **options).explain(0)
+    assert explanation.status == "budget exhausted"
+    assert not explanation.certified
+    assert 0 < explanation.fidelity.samples < 1000
+    assert len(looks) <= batches + 8  # little is begun after that
+
+
+def test_a_memory_that_holds_no_batch_is_refused_with_what_would_do():
+    x = (torch.rand(40, FEATURES) < 0.5).float()
+    options = {"hops": 0, "memory": 10}
+    with pytest.raises(InputError, match=r"memory: expected at least [\d,]+ bytes .* got 10"):
+        Zorro(Linear(torch.ones(FEATURES), 7.5), x, NO_EDGES, **options).explain(0)
+
+
+def test_fidelity_is_the_certificates_unless_more_is_asked_for():
+    model, x = a_model(3)
+    zorro = Zorro(model, x, NO_EDGES, hops=0, tau=0.8)
+    explanation = zorro.explain(0)
+    certificate = explanation.certificate
+    assert (explanation.fidelity.hits, explanation.fidelity.samples) == (
+        certificate.hits,
+        certificate.samples,
+    )
+    assert explanation.fidelity.rests_on == "the certificate's samples"
+    assert "on the certificate's" in str(explanation)
+    fresh = Zorro(model, x, NO_EDGES, hops=0, tau=0.8, fresh_samples=300).explain(0)
+    assert fresh.fidelity.samples == 300
+    assert fresh.fidelity.rests_on == "fresh samples"
 
 
 def test_the_most_that_may_be_selected_is_still_tested():

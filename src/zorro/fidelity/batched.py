@@ -76,13 +76,13 @@ class BatchedEvaluator(Evaluator):
         self._x = graph.candidate_x  # (n, d)
         self._context = graph.x[graph.candidates.numel() :]  # (c, d)
         # Inputs are copied about twice on their way, messages take some hundred bytes an edge.
-        bytes_per_copy = 3 * graph.x.numel() * graph.x.element_size() + 512 * (
+        self._bytes_per_copy = 3 * graph.x.numel() * graph.x.element_size() + 512 * (
             graph.edge_index.size(1) + graph.x.size(0)
         )
         batch_memory = memory // 2
         if graph.x.device.type == "cpu":
             batch_memory = min(batch_memory, _CPU_BATCH)
-        self._copies = max(1, batch_memory // bytes_per_copy)
+        self._copies = max(1, batch_memory // self._bytes_per_copy)
         noise_bytes = 2 * self._x.numel() * self._x.element_size()
         self._samples_at_once = max(1, min(self.samples, memory // 2 // max(1, noise_bytes)))
         self._edges_of_copies: dict[int, Tensor] = {}
@@ -99,6 +99,11 @@ class BatchedEvaluator(Evaluator):
     def cost_per_sample(self) -> float:
         """What a further sample costs."""
         return self._draws.cost_per_sample
+
+    @property
+    def least_memory(self) -> int:
+        """What a run of one copy takes, and its noise as much again."""
+        return 2 * self._bytes_per_copy
 
     def only(self, samples: Tensor) -> BatchedEvaluator:
         """Return an evaluator on some of the samples (q,), ascending."""

@@ -102,6 +102,11 @@ class Evaluator(ABC):
         """What is kept of a sample as long as the evaluator is."""
         return 0
 
+    @property
+    @abstractmethod
+    def least_memory(self) -> int:
+        """Bytes without which there is no evaluating."""
+
     @abstractmethod
     def only(self, samples: Tensor) -> Evaluator:
         """Return an evaluator on some of the samples (q,), ascending."""

@@ -234,13 +234,13 @@ class _Numbers:
 
 
 class _Kind(Protocol):
-    """How some columns are drawn: values are low + span · what is drawn."""
+    """How some columns are drawn: values are low + (high − low) · what is drawn."""
 
     lanes: int  # numbers that a word holds
     dtype: torch.dtype  # of what is drawn
     numbers_at_once: int  # that are drawn and multiplied on a CPU
     low: Tensor  # (d,)
-    span: Tensor  # (d,)
+    high: Tensor  # (d,)
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return what words (k, w) of columns (k,) say, (k, w · lanes), and where not, flat."""
@@ -305,8 +305,8 @@ def _nodes_at_once(kind: _Kind, numbers: int) -> int:
 
 
 def _low_and_span(kind: _Kind, columns: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
-    low, span = (each[columns].to(like.dtype).unsqueeze(1) for each in (kind.low, kind.span))
-    return low, span
+    low, high = (each[columns].to(like.dtype).unsqueeze(1) for each in (kind.low, kind.high))
+    return low, high - low
 
 
 def _copy(values: Tensor, into: Tensor) -> None:
@@ -326,7 +326,7 @@ class _TwoValued:
     def __init__(self, dense: DenseColumns) -> None:
         self._dense = dense
         self.low = dense.low
-        self.span = dense.high - dense.low
+        self.high = dense.high
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return which numbers are below their threshold, and where they are equal to it."""
@@ -359,7 +359,7 @@ class _General:
         self._first = dense.columns.first
         self.dtype = dense.low.dtype
         self.low = torch.zeros_like(dense.low)
-        self.span = torch.ones_like(dense.low)
+        self.high = torch.ones_like(dense.low)
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return what random rows hold, and where a number would favour some of them."""

@@ -197,6 +197,11 @@ class TracedEvaluator(Evaluator):
         """Return the query's class scores (S, C) under a selection."""
         return self._base(selection).scores
 
+    @property
+    def least_memory(self) -> int:
+        """What is kept of all samples, which are looked at together."""
+        return self.samples * self.bytes_per_sample
+
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
         return self._batched.inputs(selection)
