@@ -15,7 +15,8 @@ from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.traced.change import Change
 from zorro.fidelity.traced.changed_input import ChangedInput
 from zorro.fidelity.traced.entry import entries_of
-from zorro.fidelity.traced.heard_terms import HeardTerms, heard_entries_of
+from zorro.fidelity.traced.heard_entry import heard_entries_of
+from zorro.fidelity.traced.heard_terms import HeardTerms
 from zorro.fidelity.traced.linear_terms import LinearTerms
 from zorro.fidelity.traced.program import Program, Record
 from zorro.fidelity.traced.terms import Changes, Terms, together
