@@ -52,7 +52,7 @@ class LinearTerms:
         """Return what toggling each of `columns` (k,) changes."""
         rows = selection.rows  # (v,)
         change = self._changed.at(columns, rows)  # (k, v, S)
-        change = change * _sign(selection.features[columns], change)
+        change *= _sign(selection.features[columns], change)
         mixings = {
             node: [mixing.restricted(rows) for mixing in entry.mixings]
             for node, entry in self._entries.items()
