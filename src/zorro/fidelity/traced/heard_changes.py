@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from zorro.fidelity.traced.changed_input import ChangedInput
+from zorro.fidelity.traced.entries_of_columns import is_set, picked
 from zorro.fidelity.traced.heard_entry import HeardEntry, Listener
 from zorro.selection import Selection
 
@@ -74,7 +75,7 @@ def of_columns(
     for some, change in changed.everywhere(columns):  # (c,), (c, n, S)
         for listener in hearing:
             selected = nodes[listener.candidates]
-            differs = (change[:, listener.candidates[selected]] != 0).any(1)  # (c, S)
+            differs = is_set(change, listener.candidates[selected])  # (c, S)
             places = differs.nonzero()  # (g, 2)
             if places.size(0) > _MOSTLY * differs.numel():
                 places = torch.ones_like(differs).nonzero()
@@ -144,24 +145,10 @@ def _values(
         differ = change[:, listener.candidates].transpose(0, 1).flatten(1)  # (i, g)
     else:
         true = entry.x[listener.senders].index_select(1, columns[column])
-        differ = _gathered(change, column, listener.candidates, sample)
+        differ = picked(change, column, listener.candidates, sample)
     noise = true.clone()
     noise[listener.inside] -= differ
     return true, noise
-
-
-def _gathered(change: Tensor, column: Tensor, nodes: Tensor, sample: Tensor) -> Tensor:
-    """Return change (c, n, S) of nodes (i,) at some columns and samples (g,), (i, g)."""
-    if change.is_cuda or not change.is_contiguous():
-        return change[column, nodes.unsqueeze(1), sample]
-    # Node by node, from where it begins: several times as fast as indices of all.
-    _, count, samples = change.shape
-    at = column * (count * samples) + sample
-    flat = change.view(-1)
-    gathered = change.new_empty(nodes.numel(), at.numel())
-    for place, node in enumerate(nodes.tolist()):
-        torch.index_select(flat[node * samples :], 0, at, out=gathered[place])
-    return gathered
 
 
 def _thinned(places: Tensor, messages: int, samples: int, most: int | None) -> tuple[Tensor, float]:

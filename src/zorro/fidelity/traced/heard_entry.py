@@ -11,6 +11,7 @@ from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
 from zorro.fidelity.traced.edges import Edges
+from zorro.fidelity.traced.entries_of_columns import is_set, picked
 from zorro.fidelity.traced.heard import Heard
 from zorro.fidelity.traced.program import Program
 from zorro.noise import Draws
@@ -97,25 +98,29 @@ class HeardEntry:
         for columns in torch.split(torch.arange(self.x.size(1), device=states.device), at_once):
             on_batch()
             drawn = draws.columns(columns, self.rows)  # (c, i, s)
-            values = self.x.new_empty(self.x.size(0), columns.numel(), samples)
-            values[: self.rows.numel()] = drawn.transpose(0, 1)
-            values[self.rows.numel() :] = self.x[self.rows.numel() :, columns].unsqueeze(-1)
-            values = values.flatten(1)  # (m, c · s)
-            is_set = values != 0
             for listener in self.listeners:
-                made = self._aggregated_where_set(listener, values, is_set)  # (K, c · s)
-                made = made.view(-1, columns.numel(), samples)
+                made = self._made_of_noise(listener, columns, drawn)
                 states[listener.row] += self.mapped(made, columns)
 
-    def _aggregated_where_set(self, listener: Listener, values: Tensor, is_set: Tensor) -> Tensor:
-        """Return what a row makes of all rows' values (m, g), given which are not zero, (K, g)."""
-        few = is_set[listener.senders].any(0).nonzero().flatten()
-        if few.numel() > _FEW * values.size(1):
-            return self.aggregated(listener, values[listener.senders])
+    def _made_of_noise(self, listener: Listener, columns: Tensor, drawn: Tensor) -> Tensor:
+        """Return what a row makes of noise (c, i, s) and of the context, (K, c, s)."""
+        places = listener.senders[listener.inside]
+        x = self.x[listener.senders][:, columns]  # (e, c)
+        context = x.index_fill(0, listener.inside, 0)
+        heard = is_set(drawn, places) | (context != 0).any(0).unsqueeze(1)  # (c, s)
+        at = heard.flatten().nonzero().flatten()  # (g,)
+        if at.numel() > _FEW * heard.numel():
+            values = context.repeat_interleave(drawn.size(2), dim=1)
+            values[listener.inside] = drawn[:, places].transpose(0, 1).flatten(1)
+            return self.aggregated(listener, values).view(-1, *heard.shape)
+        column = torch.div(at, drawn.size(2), rounding_mode="floor")
+        sample = at - column * drawn.size(2)
+        values = context.index_select(1, column)
+        values[listener.inside] = picked(drawn, column, places, sample)
         silence = self.aggregated(listener, values.new_zeros(listener.messages, 1))
-        made = silence.repeat(1, values.size(1))
-        made[:, few] = self.aggregated(listener, values[listener.senders.unsqueeze(1), few])
-        return made
+        made = silence.repeat(1, heard.numel())
+        made.index_copy_(1, at, self.aggregated(listener, values))
+        return made.view(-1, *heard.shape)
 
 
 def heard_entries_of(program: Program, graph: ComputationalGraph) -> dict[fx.Node, HeardEntry]:

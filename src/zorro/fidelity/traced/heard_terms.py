@@ -17,7 +17,7 @@ from zorro.selection import Selection
 
 _MOST_FOR_GAINS = 1 << 22  # messages of one row: gains need not be of all samples
 _MOST_KEPT = 1 << 23  # numbers of the changes that are kept
-_COST = 2.0  # nanoseconds a message
+_COST = 8.0  # nanoseconds a message
 
 
 class HeardTerms:
