@@ -12,7 +12,15 @@ from zorro import Zorro, data, models
 from zorro.cut import Extractor
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator, EvaluatorChoice
-from zorro.fidelity.traced import TracedEvaluator, layers, program
+from zorro.fidelity.traced import (
+    TracedEvaluator,
+    changed_input,
+    heard_changes,
+    heard_entry,
+    heard_terms,
+    layers,
+    program,
+)
 from zorro.fidelity.traced.edges import Edges
 from zorro.fidelity.traced.layers.aggregation import aggregated, by_index
 from zorro.noise import draws_of, resolve
@@ -479,18 +487,161 @@ AGGREGATIONS = {
 }
 
 
-def sage_of(aggregation):
+def sage_of(aggregation, *, channels=HIDDEN, out=CLASSES, **options):
     """SAGE with an aggregation; PyG does not know how wide what some of them give is."""
-    layer = gnn.SAGEConv(HIDDEN, CLASSES, aggr=AGGREGATIONS[aggregation])
+    found = AGGREGATIONS[aggregation]
+    if aggregation == "softmax by column":
+        found = gnn.SoftmaxAggregation(learn=True, channels=channels)
+        nn.init.uniform_(found.t, 0.5, 2.0)
+    layer = gnn.SAGEConv(channels, out, aggr=found, **options)
     if aggregation == "quantiles":
-        layer.lin_l = gnn.Linear(2 * HIDDEN, CLASSES)
-    return Plain(gnn.GCNConv(FEATURES, HIDDEN), layer, HIDDEN)
+        layer.lin_l = gnn.Linear(2 * channels, out)
+    return layer
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_aggregations_of_hidden_rows(aggregation):
-    traced, batched = both(settle(sage_of(aggregation)), *a_graph(seed=1), query=5)
+    model = Plain(gnn.GCNConv(FEATURES, HIDDEN), sage_of(aggregation), HIDDEN)
+    traced, batched = both(settle(model), *a_graph(seed=1), query=5)
     compare(traced, batched)
+
+
+def on_features(aggregation, **options):
+    first = sage_of(aggregation, channels=FEATURES, out=HIDDEN, **options)
+    return settle(Plain(first, gnn.SAGEConv(HIDDEN, CLASSES, aggr="max"), HIDDEN))
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_aggregations_of_features(aggregation):
+    compare(*both(on_features(aggregation), *a_graph(seed=1), query=5), gains=False)
+
+
+@pytest.mark.parametrize("aggregation", ["max", "mul", "a list"])
+def test_aggregations_of_features_in_parts(aggregation, monkeypatch):
+    """Blocks of samples and columns so small that there are several, zeros left out or not."""
+    monkeypatch.setattr(heard_entry, "_ROWS_AND_SAMPLES", 150)
+    monkeypatch.setattr(heard_entry, "_NUMBERS_AT_ONCE", 700)
+    monkeypatch.setattr(heard_changes, "_NUMBERS_AT_ONCE", 50)
+    monkeypatch.setattr(changed_input, "_NUMBERS_AT_ONCE", 1000)
+    for few, mostly in ((2.0, 2.0), (0.0, 0.0)):
+        monkeypatch.setattr(heard_entry, "_FEW", few)
+        monkeypatch.setattr(heard_changes, "_MOSTLY", mostly)
+        compare(*both(on_features(aggregation), *a_graph(seed=1), query=5), gains=False)
+
+
+def repeated_edges():
+    """Edges in one direction, so that some nodes hear nothing, and some of them twice."""
+    x, edge_index = a_graph(seed=1)
+    children = edge_index[:, :39]
+    return x, torch.cat([children, children[:, ::3], torch.tensor([[0, 3], [0, 3]])], dim=1)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("aggregation", ["max", "median", "mul", "std", "by degree"])
+def test_aggregations_of_few_or_repeated_messages(aggregation):
+    model = on_features(aggregation, root_weight=False, normalize=True)
+    compare(*both(model, *repeated_edges(), query=0), gains=False)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("aggregation", ["min", "softmax"])
+def test_aggregations_of_features_that_stay(aggregation):
+    """With fewer hops than the model looks, features that are read are not candidates."""
+    traced, batched = both(on_features(aggregation), *a_graph(seed=1), query=5, hops=1)
+    assert traced.shape[0] < both(on_features(aggregation), *a_graph(seed=1), query=5)[0].shape[0]
+    compare(traced, batched, gains=False)
+
+
+@pytest.mark.parametrize("aggregation", ["max", "median", "a list", "quantiles"])
+def test_aggregations_of_features_are_the_models(aggregation):
+    """Scores of toggled elements, against the model run on the whole graph, input by input."""
+    x, edge_index = a_graph(seed=3)
+    model = on_features(aggregation).eval()
+    traced, _ = both(model, x, edge_index, query=7, samples=4)
+    n, d = traced.shape
+    half = Selection(torch.arange(n) % 2 == 0, torch.arange(d) % 3 != 0)
+    cases = [
+        (half.toggling_node, traced.scores_toggling_nodes(half, torch.arange(n))),
+        (half.toggling_feature, traced.scores_toggling_features(half, torch.arange(d))),
+    ]
+    for toggling, scores in cases:
+        for element, ours in enumerate(scores):
+            for sample, features in enumerate(traced.inputs(toggling(element))):
+                whole = x.clone()
+                whole[traced.graph.candidates] = features
+                with torch.no_grad():
+                    theirs = model(whole, edge_index)[7]
+                assert torch.allclose(ours[sample], theirs, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("most", [1 << 30, 200])
+@pytest.mark.parametrize("aggregation", ["max", "median", "softmax", "a list"])
+def test_gains_are_exact_up_to_the_first_layer(aggregation, most, monkeypatch):
+    """The gradient at what the first layer gives, times what an element changes there.
+
+    Of samples that are all the same, some stand for all exactly.
+    """
+    monkeypatch.setattr(heard_terms, "_MOST_FOR_GAINS", most)
+    kind = "means" if most < 1000 else None
+    x, edge_index = a_graph(seed=3)
+    model = on_features(aggregation).eval()
+    traced, _ = both(model, x, edge_index, query=7, samples=6, kind=kind)
+    n, d = traced.shape
+    selection = Selection(torch.arange(n) % 3 == 0, torch.arange(d) % 2 == 0)
+
+    def hidden(inputs):
+        whole = x.repeat(6, 1, 1)
+        whole[:, traced.graph.candidates] = inputs
+        with torch.no_grad():
+            return torch.stack([model.first(one, edge_index) for one in whole])  # (S, N, h)
+
+    states = hidden(traced.inputs(selection)).requires_grad_()
+    outputs = [model.second(model.norm(functional.elu(one)), edge_index)[7] for one in states]
+    scores = torch.stack(outputs).log_softmax(dim=1)
+    (gradient,) = torch.autograd.grad(traced.event.log_probability(scores).sum(), states)
+
+    def worth(other):
+        return (gradient * (hidden(traced.inputs(other)) - states)).sum() / 6
+
+    gains = traced.gains(selection)
+    nodes = torch.stack([worth(selection.with_node(row)) for row in range(n)])
+    features = torch.stack([worth(selection.with_feature(column)) for column in range(d)])
+    free, open_ones = ~selection.nodes, ~selection.features
+    assert torch.allclose(gains.nodes[free], nodes[free], rtol=1e-3, atol=1e-5)
+    assert torch.allclose(gains.features[open_ones], features[open_ones], rtol=1e-3, atol=1e-5)
+
+
+def balanced(model, x, edge_index):
+    """Shift a model's scores so that it does not say the same of every node."""
+    with torch.no_grad():
+        scores = model.eval().second(
+            model.norm(functional.elu(model.first(x, edge_index))), edge_index
+        )
+        model.second.lin_l.bias -= scores.mean(0)
+        model.second.lin_l.bias /= scores.std(0)
+        for lin in (model.second.lin_l, model.second.lin_r):
+            lin.weight /= scores.std(0).unsqueeze(1)
+    return model
+
+
+@pytest.mark.parametrize("search", ["paper", "guided"])
+@pytest.mark.parametrize("aggregation", ["max", "min", "median", "std", "a list"])
+def test_aggregations_of_features_give_the_same_explanations(aggregation, search):
+    x, edge_index = a_graph(seed=6)
+    x = (x != 0).float()
+    model = balanced(on_features(aggregation), x, edge_index)
+    options = {"samples": 30, "delta": None, "tau": 0.9, "k": None, "search": search}
+    fast = Zorro(model, x, edge_index, evaluator="traced", **options)
+    slow = Zorro(model, x, edge_index, evaluator="any-model", **options)
+    steps = 0
+    for node in (5, 20, 31):
+        ours, theirs = fast.explain(node), slow.explain(node)
+        assert ours.evaluator == "traced"
+        assert ours.steps == theirs.steps
+        assert ours.fidelity == theirs.fidelity
+        steps += len(ours.steps)
+    assert steps > 9
 
 
 OTHERS = {
@@ -513,7 +664,7 @@ def test_aggregations_of_other_layers(name):
 def test_features_that_are_kept_as_they_are_must_be_few(monkeypatch):
     monkeypatch.setattr(program, "_WIDEST", 10)
     with pytest.raises(ModelError, match="first keeps all features of"):
-        both(settle(OTHERS["first layer"]()), *a_graph(seed=1), query=5)
+        both(settle(LAYERS["LGConv first"]()), *a_graph(seed=1), query=5)
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)

@@ -10,16 +10,59 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Change:
-    """States of P inputs, each that of a sample plus a matrix of low rank.
+class Moved:
+    """Rows of P inputs that differ from their samples' by any vectors."""
 
-    Input p has the state base[:, sample_p] + Σ_k mixed_k[:, p] ⊗ direction_k[p].
+    place: Tensor  # (q, P): which of the moves is a row's, −1 for none
+    moves: Tensor  # (t, S, h)
+
+    def part(self, inputs: slice) -> Moved:
+        """Return the moves of some inputs."""
+        return Moved(self.place[:, inputs], self.moves)
+
+    def add_to(self, states: Tensor, sample: Tensor) -> None:
+        """Add them to all states (q, P, h) of inputs with samples (P,)."""
+        row, column = (self.place >= 0).nonzero(as_tuple=True)
+        states[row, column] += self.moves[self.place[row, column], sample[column]]
+
+    def add_at(self, row: Tensor, column: Tensor, states: Tensor, sample: Tensor) -> None:
+        """Add them to the states (E, h) of some rows (E,) of some inputs (E,)."""
+        place = self.place[row, column]
+        moved = (place >= 0).nonzero().flatten()
+        states[moved] += self.moves[place[moved], sample[column[moved]]]
+
+
+@dataclass(frozen=True)
+class Change:
+    """States of P inputs, each that of a sample plus a matrix of low rank and what was moved.
+
+    Input p has the state base[:, sample_p] + Σ_k mixed_k[:, p] ⊗ direction_k[p] + moved_p.
     """
 
     base: Tensor  # (q, S, h)
     sample: Tensor  # (P,)
     mixed: tuple[Tensor, ...]  # each (q, P)
     direction: tuple[Tensor, ...]  # each (P, h)
+    moved: tuple[Moved, ...] = ()
+
+    @classmethod
+    def joined(cls, parts: Sequence[Change]) -> Change:
+        """Return all that several changes of the same inputs add."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        return cls(
+            first.base,
+            first.sample,
+            tuple(mixed for part in parts for mixed in part.mixed),
+            tuple(direction for part in parts for direction in part.direction),
+            tuple(moved for part in parts for moved in part.moved),
+        )
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers all states are."""
+        return self.base.size(0) * self.sample.numel() * self.base.size(2)
 
     def part(self, inputs: slice) -> Change:
         """Return the change of some inputs."""
@@ -28,13 +71,18 @@ class Change:
             self.sample[inputs],
             tuple(mixed[:, inputs] for mixed in self.mixed),
             tuple(direction[inputs] for direction in self.direction),
+            tuple(moved.part(inputs) for moved in self.moved),
         )
 
     def changed_rows(self) -> Tensor:
         """Return which rows of which inputs differ from the sample's, (q, P) bool."""
-        changed = self.mixed[0] != 0
-        for mixed in self.mixed[1:]:
-            changed = changed | (mixed != 0)
+        first, *others = (
+            *(mixed != 0 for mixed in self.mixed),
+            *(moved.place >= 0 for moved in self.moved),
+        )
+        changed: Tensor = first
+        for other in others:
+            changed = changed | other
         return changed
 
     def states(self) -> Tensor:
@@ -42,6 +90,8 @@ class Change:
         states = self.base[:, self.sample]
         for mixed, direction in zip(self.mixed, self.direction, strict=True):
             states.addcmul_(mixed.unsqueeze(-1), direction)
+        for moved in self.moved:
+            moved.add_to(states, self.sample)
         return states
 
     def states_at(self, row: Tensor, column: Tensor) -> Tensor:
@@ -49,6 +99,8 @@ class Change:
         states = self.base[row, self.sample[column]]
         for mixed, direction in zip(self.mixed, self.direction, strict=True):
             states.addcmul_(mixed[row, column].unsqueeze(-1), direction[column])
+        for moved in self.moved:
+            moved.add_at(row, column, states, self.sample)
         return states
 
 

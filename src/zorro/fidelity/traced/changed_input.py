@@ -39,7 +39,7 @@ class ChangedInput:
         noise: Tensor | None = None,
         keeps_noise: bool = True,
     ) -> None:
-        self._x = x
+        self.x = x
         self._draws = draws
         self._weight = weight
         self._memory = memory
@@ -68,7 +68,7 @@ class ChangedInput:
         parts = []
         for first in range(0, samples, step):
             self._on_batch()
-            some = torch.arange(first, min(first + step, samples), device=self._x.device)
+            some = torch.arange(first, min(first + step, samples), device=self.x.device)
             draws = self._draws if step == samples else self._draws.only(some)
             product = draws.times(self._weight)
             yield slice(first, first + some.numel()), product
@@ -76,6 +76,12 @@ class ChangedInput:
                 parts.append(product)
         if keeps:
             self.noise = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return Σ_s (X − Z_s)ᵀ V_s over some rows (v,), for values (v, S, h), as (d, h)."""
+        self._on_batch()
+        drawn = self._draws.transposed_times(values, rows)
+        return self.x[rows].t() @ values.sum(1) - drawn
 
     def at(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return X − Z at some columns and rows, (k, v, S)."""
@@ -85,7 +91,7 @@ class ChangedInput:
             self._keep(columns, most)
             return self._of_kept(columns)[:, rows]
         noise = self._draws.columns(columns, rows)
-        return self._x[rows][:, columns].t().unsqueeze(2) - noise
+        return self.x[rows][:, columns].t().unsqueeze(2) - noise
 
     def everywhere(self, columns: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield some columns (c,) and their X − Z (c, n, S), until all (k,) have been."""
@@ -105,7 +111,7 @@ class ChangedInput:
 
     def product(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return (X − Z) W over some columns (k,), at some rows (v,), as (v, S, H)."""
-        every = self._x.size(1)
+        every = self.x.size(1)
         if 2 * columns.numel() <= every:
             return self._product_of(columns, rows)
         is_left_out = torch.ones(every, dtype=torch.bool, device=columns.device)
@@ -127,13 +133,13 @@ class ChangedInput:
     def _product_of_all(self, rows: Tensor) -> Tensor:
         if self.noise is not None:
             return self._true[rows].unsqueeze(1) - self.noise[rows]
-        return self._product_of(torch.arange(self._x.size(1), device=rows.device), rows)
+        return self._product_of(torch.arange(self.x.size(1), device=rows.device), rows)
 
     @property
     def _most_kept(self) -> int:
         """How many columns may be kept."""
         nodes, samples = self._kept.shape[1:]
-        return self._memory // max(1, nodes * samples * self._x.element_size())
+        return self._memory // max(1, nodes * samples * self.x.element_size())
 
     def _are_kept(self, columns: Tensor) -> bool:
         return all(column in self._columns for column in columns.tolist())
@@ -165,4 +171,4 @@ class ChangedInput:
         self._columns.update((column, start + place) for place, column in enumerate(new))
 
     def _drawn(self, columns: Tensor) -> Tensor:
-        return self._x[:, columns].t().unsqueeze(2) - self._draws.columns(columns)
+        return self.x[:, columns].t().unsqueeze(2) - self._draws.columns(columns)

@@ -15,7 +15,7 @@ from zorro.fidelity.traced.program import Program
 
 @dataclass(frozen=True)
 class Entry:
-    """A place where the model first touches the features: state Σ_k A_k Y W_k + const."""
+    """The linear terms Σ_k A_k Y W_k + const of a state, where the features are first touched."""
 
     mixings: tuple[Mixing, ...]  # A_k, (q, n) over candidates
     weights: tuple[Tensor, ...]  # W_k, (d, h)
@@ -33,11 +33,13 @@ class Entry:
 
 
 def entries_of(program: Program, graph: ComputationalGraph) -> tuple[dict[fx.Node, Entry], Tensor]:
-    """Return the program's entries over all candidates, and all their weights side by side."""
+    """Return the entries' linear terms over all candidates, all their weights side by side."""
     entries: dict[fx.Node, Entry] = {}
     weights: list[Tensor] = []
     start = 0
     for node, plan in program.entries.items():
+        if not plan.mixings:
+            continue
         identity = torch.eye(graph.x.size(1), device=graph.x.device, dtype=graph.x.dtype)
         own = tuple(identity if weight is None else weight for weight in plan.weights)
         parts = []
@@ -53,9 +55,9 @@ def entries_of(program: Program, graph: ComputationalGraph) -> tuple[dict[fx.Nod
             parts=tuple(parts),
             constant=_constant(plan, own, graph),
         )
-    if not entries:
+    if not program.entries:
         raise Unserved("its output does not depend on the features")
-    return entries, torch.cat(weights, dim=1)
+    return entries, torch.cat(weights, dim=1) if weights else graph.x.new_empty(graph.x.size(1), 0)
 
 
 def _constant(plan: Plan, weights: tuple[Tensor, ...], graph: ComputationalGraph) -> Tensor:

@@ -15,8 +15,11 @@ from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.traced.change import Change
 from zorro.fidelity.traced.changed_input import ChangedInput
 from zorro.fidelity.traced.entry import entries_of
-from zorro.fidelity.traced.plan import Mixing
+from zorro.fidelity.traced.heard_entry import heard_entries_of
+from zorro.fidelity.traced.heard_terms import HeardTerms
+from zorro.fidelity.traced.linear_terms import LinearTerms
 from zorro.fidelity.traced.program import Program, Record
+from zorro.fidelity.traced.terms import Changes, Terms, together
 from zorro.model_state import undisturbed
 from zorro.noise import Draws
 from zorro.noise.draws import JoinedDraws
@@ -60,8 +63,10 @@ class TracedEvaluator(Evaluator):
 
     A model's first step on the features is linear: a state Σ_k A_k Y W_k + b. Adding feature f
     adds the rank-one matrices (A_k δ) ⊗ W_k[f], δ the change of column f; adding node v adds
-    A_k[:, v] ⊗ (δ W_k), δ the change of row v. What follows runs for all (candidate, sample)
-    pairs whose input changes, on the rows that the query's output needs.
+    A_k[:, v] ⊗ (δ W_k), δ the change of row v. Or it is linear once each column was aggregated
+    over neighbours: then only columns and rows that hear something else are aggregated anew. What
+    follows runs for all (candidate, sample) pairs whose input changes, on the rows that the
+    query's output needs.
 
     Outputs are the model's up to rounding. Where rounding could decide between two classes, the
     model itself is run on that input, so that hits are the any-model evaluator's.
@@ -112,7 +117,8 @@ class TracedEvaluator(Evaluator):
             _CLOSE_ROUNDINGS * torch.finfo(graph.x.dtype).eps,
             _CLOSE_DEVIATIONS * program.deviation,
         )
-        self._entries, weight = program.kept("entries", lambda: entries_of(program, graph))
+        linear, weight = program.kept("linear", lambda: entries_of(program, graph))
+        heard = program.kept("heard", lambda: heard_entries_of(program, graph))
         self._changed = ChangedInput(
             self._x,
             draws,
@@ -122,6 +128,11 @@ class TracedEvaluator(Evaluator):
             noise=None if known is None else known.product,
             keeps_noise=searches,
         )
+        self._terms: list[Terms] = []
+        if linear:
+            self._terms.append(LinearTerms(linear, self._changed))
+        if heard:
+            self._terms.append(HeardTerms(heard, self._changed, draws, on_batch))
         self._noise_states = self._states_of_noise() if known is None else known.states
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
         numbers = memory // 32
@@ -168,14 +179,7 @@ class TracedEvaluator(Evaluator):
 
     def _states_of_noise(self) -> dict[fx.Node, Tensor]:
         """Return each entry's states (q, S, h) with nothing selected."""
-        parts: dict[fx.Node, list[Tensor]] = {node: [] for node in self._entries}
-        for _, product in self._changed.noise_products():
-            for node, entry in self._entries.items():
-                parts[node].append(entry.constant.unsqueeze(1) + entry.mixed(product))
-        return {
-            node: states[0] if len(states) == 1 else torch.cat(states, dim=1)
-            for node, states in parts.items()
-        }
+        return _summed([terms.of_noise() for terms in self._terms])
 
     @property
     def evaluations(self) -> int:
@@ -211,123 +215,44 @@ class TracedEvaluator(Evaluator):
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
-        rows = selection.rows  # (v,)
-        mixings = {
-            node: [mixing.restricted(rows) for mixing in entry.mixings]
-            for node, entry in self._entries.items()
-        }
-        at_once = max(1, _NOISE_NUMBERS // max(1, rows.numel() * self.samples))
+        at_once = max(1, _NOISE_NUMBERS // max(1, selection.rows.numel() * self.samples))
         for first in range(0, columns.numel(), at_once):
-            some = columns[first : first + at_once]
-            change = self._changed.at(some, rows)  # (k, v, S)
-            change *= _sign(selection.features[some], change)
-
-            def changes(
-                candidate: Tensor, sample: Tensor, some: Tensor = some, change: Tensor = change
-            ) -> dict[fx.Node, Change]:
-                delta = change[candidate, :, sample].t()  # (v, p)
-                return {
-                    node: Change(
-                        base.states[node],
-                        sample,
-                        tuple(mixing.times(delta) for mixing in mixings[node]),
-                        tuple(weight[some[candidate]] for weight in entry.weights),
-                    )
-                    for node, entry in self._entries.items()
-                }
-
-            part = slice(first, first + some.numel())
-            pairs = (change != 0).any(1).nonzero()  # (p, 2): candidate, sample
-            self._run_pairs(pairs, changes, base, scores[part], ran[part])
+            part = slice(first, first + at_once)
+            toggled = together(
+                [
+                    terms.toggling_features(base.states, selection, columns[part])
+                    for terms in self._terms
+                ]
+            )
+            pairs = toggled.differs.nonzero()  # (p, 2): candidate, sample
+            self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part])
         return self._settled(scores, ran, selection, columns=columns)
 
     def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the scores (r, S, C) with one of `rows` (r,) added, or taken out if there."""
+        """Return the scores (k, S, C) with one of `rows` (k,) added, or taken out if there."""
         base = self._base(selection, recorded=True)
-        scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (r, S, C)
-        ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (r, S)
-        product = self._changed.product(selection.columns, rows)  # (r, S, H)
-        product *= _sign(selection.nodes[rows], product)
-        pairs = (product != 0).any(-1).nonzero()  # (p, 2): candidate, sample
-        columns = {
-            node: [mixing.columns(rows) for mixing in entry.mixings]
-            for node, entry in self._entries.items()
-        }  # each (q, r)
-
-        def changes(candidate: Tensor, sample: Tensor) -> dict[fx.Node, Change]:
-            delta = product[candidate, sample]  # (p, H)
-            return {
-                node: Change(
-                    base.states[node],
-                    sample,
-                    tuple(column[:, candidate] for column in columns[node]),
-                    tuple(delta[:, part] for part in entry.parts),
-                )
-                for node, entry in self._entries.items()
-            }
-
-        self._run_pairs(pairs, changes, base, scores, ran)
+        scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (k, S, C)
+        ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
+        width = sum(state.size(2) for state in base.states.values())
+        at_once = max(1, _NOISE_NUMBERS // max(1, width * self.samples))
+        for first in range(0, rows.numel(), at_once):
+            part = slice(first, first + at_once)
+            toggled = together(
+                [terms.toggling_nodes(base.states, selection, rows[part]) for terms in self._terms]
+            )
+            pairs = toggled.differs.nonzero()  # (p, 2): candidate, sample
+            self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part])
         return self._settled(scores, ran, selection, rows=rows)
 
     def gains(self, selection: Selection) -> Gains:
         """Return what each element would add, from a backward pass through the traced model."""
         base = self._base(selection, recorded=True)  # the best are tested next
         gradients = self._gradients(base)  # of each entry, (q, S, h)
-        width = sum(weight.size(1) for entry in self._entries.values() for weight in entry.weights)
-        if selection.columns.numel() <= width:
-            nodes = self._node_gains_by_column(gradients, selection.columns)
-        else:
-            nodes = self._node_gains_by_product(gradients, selection.columns)
-        return Gains(
-            nodes / self.samples, self._feature_gains(gradients, selection.rows) / self.samples
-        )
-
-    def _feature_gains(self, gradients: Mapping[fx.Node, Tensor], rows: Tensor) -> Tensor:
-        """Return what X − Z at some rows gives with the gradients, feature by feature, (d,)."""
-        gains = torch.zeros_like(self._x[0])
-        if rows.numel() == 0:
-            return gains
-        for node, mixing, weight, _ in self._terms():
-            flat = gradients[node].flatten(1)  # (q, S · h)
-            by_row = (mixing.columns(rows).t() @ flat).view(rows.numel(), self.samples, -1)
-            self._on_batch()
-            drawn = self._draws.transposed_times(by_row, rows)  # (d, h)
-            true = self._x[rows].t() @ by_row.sum(1)
-            gains += ((true - drawn) * weight).sum(1)
-        return gains
-
-    def _node_gains_by_column(self, gradients: Mapping[fx.Node, Tensor], columns: Tensor) -> Tensor:
-        """Return what X − Z at some columns gives with the gradients, node by node, (n,)."""
-        gains = torch.zeros_like(self._x[:, 0])
-        for some, change in self._changed.everywhere(columns):  # (c,), (c, n, S)
-            for node, mixing, weight, _ in self._terms():
-                toward = weight[some] @ gradients[node].transpose(1, 2)  # (q, c, S)
-                by_row = mixing.transposed_times(toward)  # (n, c, S)
-                gains += (by_row * change.transpose(0, 1)).sum((1, 2))
-        return gains
-
-    def _node_gains_by_product(
-        self, gradients: Mapping[fx.Node, Tensor], columns: Tensor
-    ) -> Tensor:
-        """Return the same, from the product with the weights: less work for many columns."""
-        gains = torch.zeros_like(self._x[:, 0])
-        at_once = max(1, _NOISE_NUMBERS // max(1, self.samples * self._changed.width))
-        every = torch.arange(self._x.size(0), device=self.device)
-        by_row = {
-            place: mixing.transposed_times(gradients[node])  # (n, S, h)
-            for place, (node, mixing, _, _) in enumerate(self._terms())
-        }
-        for rows in _chunks(every, at_once):
-            product = self._changed.product(columns, rows)  # (v, S, H)
-            for place, (_, _, _, part) in enumerate(self._terms()):
-                gains[rows] += (by_row[place][rows] * product[:, :, part]).sum((1, 2))
-        return gains
-
-    def _terms(self) -> Iterator[tuple[fx.Node, Mixing, Tensor, slice]]:
-        """Return A_k, W_k and where W_k stands among all weights, entry by entry."""
-        for node, entry in self._entries.items():
-            for mixing, weight, part in zip(entry.mixings, entry.weights, entry.parts, strict=True):
-                yield node, mixing, weight, part
+        nodes, features = torch.zeros_like(self._x[:, 0]), torch.zeros_like(self._x[0])
+        for terms in self._terms:
+            nodes += terms.node_gains(gradients, selection)
+            features += terms.feature_gains(gradients, selection)
+        return Gains(nodes / self.samples, features / self.samples)
 
     def _gradients(self, base: _Base) -> dict[fx.Node, Tensor]:
         """Return the gradient of the event's log-probability for each entry's states."""
@@ -350,7 +275,7 @@ class TracedEvaluator(Evaluator):
     def _run_pairs(
         self,
         pairs: Tensor,
-        changes_of: Callable[[Tensor, Tensor], dict[fx.Node, Change]],
+        changes_of: Changes,
         base: _Base,
         scores: Tensor,
         ran: Tensor,
@@ -392,12 +317,7 @@ class TracedEvaluator(Evaluator):
             return last
         states = self._noise_states
         if not selection.is_blank:
-            rows = selection.rows
-            product = self._changed.product(selection.columns, rows)  # (v, S, H)
-            states = {
-                node: state + self._entries[node].mixed(product, rows)
-                for node, state in self._noise_states.items()
-            }
+            states = _summed([states, *(terms.added(selection) for terms in self._terms)])
         every = torch.arange(self.samples, device=self.device)
         records: list[Record] = []
         parts: list[Tensor] = []
@@ -474,9 +394,13 @@ class TracedEvaluator(Evaluator):
         return torch.stack([self._kept_noise[sample] for sample in samples])
 
 
-def _sign(selected: Tensor, change: Tensor) -> Tensor:
-    """Return +1 for elements (k,) that are added and −1 for those taken out, (k, 1, 1)."""
-    return (1 - 2 * selected.to(change)).view(-1, 1, 1)
+def _summed(parts: Sequence[Mapping[fx.Node, Tensor]]) -> dict[fx.Node, Tensor]:
+    """Return the sum of states of the same entries; none of them is written to."""
+    total = dict(parts[0])
+    for part in parts[1:]:
+        for node, state in part.items():
+            total[node] = total[node] + state if node in total else state
+    return total
 
 
 def _chunks(values: Tensor, size: int) -> list[Tensor]:

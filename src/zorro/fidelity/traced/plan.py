@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from zorro.fidelity.traced.change import Change, ChangedRows
+from zorro.fidelity.traced.heard import Heard
 
 # Matrices with more non-zeros than this are multiplied as dense ones, and so are small ones.
 _DENSE_SHARE = 0.1
@@ -132,6 +133,8 @@ class Plan:
     combine: Callable[[Tensor], Tensor] | None = None  # of all rows: (q, B, h) → (r, B, o)
     combine_change: Callable[[Change], ChangedRows] | None = None  # what a change does to them
     looks_at_all_nodes: bool = False  # also in other parts of the graph
+    heard: Heard | None = None  # a further term of the state, only of a plan on the features
+    on_features: Callable[[], Plan] | None = None  # the plan where the input is the features
 
     def finish(self, state: Tensor) -> Tensor:
         """Return the output (r, B, o) of a state (q, B, h)."""

@@ -93,10 +93,12 @@ class Program:
             self._find_static()
             self._find_needed()
         self._nodes = [n for n in self._nodes if n in self._needed or n.op == "output"]
+        for node, plan in self._plans.items():
+            if self._inputs[node] in self._raw and plan.on_features is not None:
+                self._plans[node] = plan.on_features()
         self.entries: dict[fx.Node, Plan] = {
             node: plan for node, plan in self._plans.items() if self._inputs[node] in self._raw
         }
-
         for node, plan in self.entries.items():
             is_wide = plan.needs.numel() * graph.x.size(1) > _WIDEST
             if is_wide and any(weight is None for weight in plan.weights):
@@ -420,8 +422,7 @@ def _leaves(value: Any) -> list[Tensor]:
 
 def _entered(plan: Plan, change: Change, always_by_row: bool) -> _Values | ChangedRows:
     """Return an entry's output, of the changed rows alone where that is less work."""
-    numbers = change.mixed[0].numel() * change.base.size(2)
-    worth = always_by_row or numbers >= (_CUDA_WORTH if change.base.is_cuda else _WORTH)
+    worth = always_by_row or change.numbers >= (_CUDA_WORTH if change.base.is_cuda else _WORTH)
     if worth and plan.combine_change is not None:
         return plan.combine_change(change)
     if worth and plan.combine is None:

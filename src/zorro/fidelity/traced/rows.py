@@ -13,6 +13,7 @@ from torch import Tensor
 
 from zorro.fidelity.traced.change import Change, ChangedRows
 from zorro.fidelity.traced.edges import Edges
+from zorro.fidelity.traced.heard import Heard
 from zorro.fidelity.traced.plan import Mixing, Plan
 
 
@@ -82,6 +83,39 @@ class Rows:
         weights = tuple(None if weight is None else weight.detach() for _, weight in terms)
         return Plan(needs, mixings, weights, bias if bias is None else bias.detach(), after)
 
+    def heard(
+        self,
+        edge_index: Tensor,
+        edge_weight: Tensor | None,
+        aggregate: Callable[[Tensor, Edges], Tensor],
+        projection: Projection,
+        *,
+        own: Tensor | None,
+        flow: str,
+        after: Callable[[Tensor], Tensor] | None = None,
+    ) -> Plan:
+        """Plan a layer a(X) W + X V + b on the features, a an aggregation column by column.
+
+        Args:
+            edge_index: (2, e).
+            edge_weight: (e,), of the messages.
+            aggregate: maps messages (e, B, c) to (r, B, K · c), K values of each column.
+            projection: W (K · d, h) and b (h,).
+            own: V (d, h), of the rows themselves.
+            flow: PyG's message direction.
+            after: maps (rows, h) to (rows, o).
+        """
+        needs, edges = self._edges(edge_index, flow=flow)
+        weight, bias = projection
+        return Plan(
+            needs=needs,
+            mixings=() if own is None else (self._picking(edges.own, needs.numel()),),
+            weights=() if own is None else (own.detach(),),
+            bias=None,
+            after=after,
+            heard=Heard(edges, aggregate, weight, bias, edge_weight),
+        )
+
     def attended(
         self,
         edge_index: Tensor,
@@ -140,6 +174,13 @@ class Rows:
             combine=lambda state: combine(_split(state, projections), self.wanted),
             looks_at_all_nodes=True,
         )
+
+    def _picking(self, rows: Tensor, count: int) -> Mixing:
+        """Return the matrix (r, count) that picks some rows (r,)."""
+        ones = np.ones(rows.numel())
+        places = (np.arange(rows.numel()), rows.cpu().numpy())
+        matrix = sp.csr_matrix((ones, places), shape=(rows.numel(), count))
+        return Mixing(matrix, device=self.device, dtype=self.dtype)
 
     def _unmixed(self, needs: Tensor) -> Mixing:
         return Mixing(sp.eye_array(needs.numel()), device=self.device, dtype=self.dtype)

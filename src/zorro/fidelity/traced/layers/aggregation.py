@@ -62,6 +62,16 @@ def refuse_if_unknown(aggregation: Any) -> None:
         raise Unserved(f"{type(aggregation).__name__} is not among the aggregations it knows")
 
 
+def is_column_by_column(aggregation: Any) -> bool:
+    """Whether an aggregation does the same to every column, whatever the others are."""
+    if isinstance(aggregation, pyg.DegreeScalerAggregation):
+        return is_column_by_column(aggregation.aggr)
+    if isinstance(aggregation, pyg.MultiAggregation):
+        mixes = aggregation.mode in ("attn", "proj")
+        return not mixes and all(is_column_by_column(one) for one in aggregation.aggrs)
+    return all(parameter.numel() == 1 for parameter in aggregation.parameters())
+
+
 def _scaled(scaling: Any, values: Tensor, edges: Edges) -> Tensor:
     """Return values (r, B, C) scaled by the receivers' degrees in each of the wanted ways."""
     degree = torch.tensor(edges.counts, device=values.device, dtype=values.dtype).view(-1, 1, 1)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch_geometric.nn as gnn
 from torch import Tensor
 
 from zorro.fidelity.traced.edges import Edges
-from zorro.fidelity.traced.layers.aggregation import aggregated, refuse_if_unknown
+from zorro.fidelity.traced.layers.aggregation import (
+    aggregated,
+    is_column_by_column,
+    refuse_if_unknown,
+)
 from zorro.fidelity.traced.layers.convolution import aggregates_linearly, aggregation_matrix
 from zorro.fidelity.traced.layers.registry import serves
 from zorro.fidelity.traced.layers.row_wise import by_row, split_first_linear, unit_length
@@ -33,7 +38,9 @@ def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
         out = out + layer.lin_r(own) if layer.root_weight else out
         return unit_length(out) if layer.normalize else out
 
-    return _aggregating(layer, rows, edge_index, None, finish)
+    root = layer.lin_r.weight.t() if layer.root_weight else None
+    split = _Split(Projection.of(layer.lin_l), root, after)
+    return _aggregating(layer, rows, edge_index, None, finish, split)
 
 
 def _projected_sage(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
@@ -72,25 +79,39 @@ def _graph(
         edge_index,
         edge_weight,
         lambda own, heard: layer.lin_rel(heard) + layer.lin_root(own),
+        _Split(Projection.of(layer.lin_rel), layer.lin_root.weight.t()),
     )
 
 
 @serves(gnn.GINConv)
 def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
     scale = 1 + float(layer.eps)
+    first, rest = split_first_linear(layer.nn)
     if not aggregates_linearly(layer):
+        split = None
+        if first is not None:
+            projection = Projection.of(first)
+            split = _Split(projection, scale * projection.weight, rest)
         return _aggregating(
             layer,
             rows,
             edge_index,
             None,
             lambda own, heard: by_row(layer.nn, heard + scale * own),
+            split,
         )
     mixed = aggregation_matrix(layer, rows, edge_index, None) + scale * rows.identity()
-    first, rest = split_first_linear(layer.nn)
     if first is None:
         return rows.mixed([(mixed, None)], after=rest)
     return rows.mixed([(mixed, first.weight.t())], bias=first.bias, after=rest)
+
+
+class _Split(NamedTuple):
+    """A layer's first linear map of what rows hear and of themselves, and what follows it."""
+
+    heard: Projection  # (d', h)
+    own: Tensor | None  # (d, h)
+    after: Callable[[Tensor], Tensor] | None = None
 
 
 def _aggregating(
@@ -99,6 +120,7 @@ def _aggregating(
     edge_index: Tensor,
     edge_weight: Tensor | None,
     finish: Callable[[Tensor, Tensor], Tensor],
+    split: _Split | None,
 ) -> Plan:
     """Plan a layer that aggregates rows, weighted ones if edges have weights, in any way.
 
@@ -108,14 +130,32 @@ def _aggregating(
         edge_index: (2, e).
         edge_weight: (e,).
         finish: maps rows (r, B, d) and what they hear (r, B, d') to the output (r, B, o).
+        split: how it does so, if it begins with a linear map.
     """
     refuse_if_unknown(layer.aggr_module)
+
+    def aggregate(messages: Tensor, edges: Edges) -> Tensor:
+        return aggregated(layer.aggr_module, messages, edges)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
         (x,) = parts  # (m, B, d)
         messages = x[edges.sender]  # (e, B, d)
         if edge_weight is not None:
             messages = messages * edge_weight.view(-1, 1, 1)[edges.ids]
-        return finish(x[edges.own], aggregated(layer.aggr_module, messages, edges))
+        return finish(x[edges.own], aggregate(messages, edges))
 
-    return rows.attended(edge_index, [], combine, flow=layer.flow, in_parts=True)
+    plan = rows.attended(edge_index, [], combine, flow=layer.flow, in_parts=True)
+    if split is None or not is_column_by_column(layer.aggr_module):
+        return plan
+    return replace(
+        plan,
+        on_features=lambda: rows.heard(
+            edge_index,
+            edge_weight,
+            aggregate,
+            split.heard,
+            own=split.own,
+            flow=layer.flow,
+            after=split.after,
+        ),
+    )
