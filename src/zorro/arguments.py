@@ -7,7 +7,18 @@ from collections.abc import Collection, Iterable
 from reprlib import repr as short
 from typing import Any, SupportsIndex
 
+import torch
+
 from zorro.errors import InputError
+
+
+def check_device(name: str, device: str | torch.device) -> None:
+    """Refuse a device on which there can be no tensors."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{name}: '{device}' cannot be used here ({reason})") from None
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:

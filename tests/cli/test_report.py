@@ -43,7 +43,9 @@ def test_without_the_graph_the_report_says_so(run, made, tmp_path):
     assert all(detail["scene"] is None for detail in data["details"].values())
 
 
-def test_alternatives_are_other_sets(run, made, tmp_path):
+def test_alternatives_are_other_sets(run, checkpoint, tmp_path):
+    made = "with others"
+    run("explain", "--checkpoint", checkpoint, "--nodes", "20,33", "--out", made)
     result = run("report", made, "--alternatives", "2")
     assert result.code == 0, result.err
     details = data_of(tmp_path / "report.html")["details"].values()

@@ -17,6 +17,7 @@ from zorro.experiments import (
     EXPERIMENTS,
     Settings,
     faithfulness,
+    hard_masks,
     homophily,
     jobs,
     real,
@@ -195,8 +196,12 @@ def test_a_file_without_an_explainer_is_refused(tmp_path):
     ],
 )
 def test_an_experiment_writes_what_it_measures(
-    tmp_path, paper_dir, data_dir, name, methods, figures
+    tmp_path, paper_dir, data_dir, monkeypatch, name, methods, figures
 ):
+    for module in (real, hard_masks):
+        monkeypatch.setattr(
+            module, "CITATION", [cell for cell in CITATION if cell.dataset == "cora"]
+        )
     settings = Settings(runs=tmp_path / "runs", nodes=1, methods=methods)
     report = EXPERIMENTS[name].run(settings)
     files = report.write(tmp_path, name, command="zorro reproduce")

@@ -405,8 +405,8 @@ def compare(traced, batched, *, gains=True, seed=0):
             for share in (0.2, 0.5, 0.9)
         ],
     ]
-    for selection in selections:
-        rows, columns = torch.arange(n), torch.arange(d)
+    for number, selection in enumerate(selections):
+        rows, columns = torch.arange(number % 2, n, 2), torch.arange(number % 2, d, 2)
         same(traced.scores(selection), batched.scores(selection))
         same(
             traced.scores_toggling_nodes(selection, rows),
@@ -428,13 +428,11 @@ def same(ours, theirs):
     assert torch.equal(ours.argmax(-1), theirs.argmax(-1))
 
 
-@pytest.fixture(params=["as it is best", "by row", "all rows"])
+@pytest.fixture(params=["by row", "all rows"])
 def way(request, monkeypatch):
     """How changed inputs are computed: graphs of tests are too small for one of the ways."""
-    worth = {"by row": 0, "all rows": 1 << 60}.get(request.param)
-    if worth is not None:
-        monkeypatch.setattr(program, "_WORTH", worth)
-        monkeypatch.setattr(program, "_MOST_CHANGED", 2.0)
+    monkeypatch.setattr(program, "_WORTH", {"by row": 0, "all rows": 1 << 60}[request.param])
+    monkeypatch.setattr(program, "_MOST_CHANGED", 2.0)
 
 
 @pytest.mark.usefixtures("way")

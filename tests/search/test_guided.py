@@ -93,6 +93,34 @@ def test_a_plateau_does_not_stall_it(evaluator):
     assert explanation.status == "certified"
 
 
+def nearly_all_features(*, needed, features=200):
+    x = torch.zeros(50, features)
+    x[0] = 1.0
+    return AllOf(features, list(range(needed))), x, torch.empty(2, 0, dtype=torch.long)
+
+
+@pytest.mark.parametrize("evaluator", ["auto", "any-model"])
+@pytest.mark.parametrize("needed", [70, 150, 199])
+def test_what_needs_nearly_everything_is_come_to_from_above(needed, evaluator):
+    zorro = Zorro(*nearly_all_features(needed=needed), hops=0, evaluator=evaluator)
+    most = []
+    explanation = zorro.explain(0, on_step=lambda step: most.append(step.nodes + step.features))
+    assert max(most) == 201
+    assert explanation.features == tuple(range(needed))
+    assert explanation.status == "certified"
+    one_by_one = 5 * 100 * needed  # tested in each step, on each sample
+    assert explanation.evaluations < one_by_one
+
+
+def test_nothing_is_come_to_from_above_that_may_not_be_selected():
+    model, x, edge_index = nearly_all_features(needed=150)
+    limited = Zorro(model, x, edge_index, hops=0, max_elements=83)
+    sizes = []
+    explanation = limited.explain(0, on_step=lambda step: sizes.append(step.nodes + step.features))
+    assert explanation.status == "budget exhausted"
+    assert max(sizes) == 83
+
+
 class Steps(AllOf):
     """The same, from which no gradient comes back."""
 

@@ -88,7 +88,7 @@ def reproduce(
 
     import torch
 
-    from zorro.cli.subject import check_device
+    from zorro.arguments import check_device
     from zorro.errors import InputError
     from zorro.experiments import EXPERIMENTS, Settings
     from zorro.runs.engines import engine_of
@@ -100,7 +100,7 @@ def reproduce(
         raise InputError(f"NAME: expected one of {', '.join(EXPERIMENTS)}, got {name!r}")
     if checkpoints is not None:
         os.environ["ZORRO_PAPER"] = str(checkpoints)
-    check_device(device)
+    check_device("--device", device)
     torch.set_num_threads(threads)
     settings = Settings(
         runs=out / "runs",

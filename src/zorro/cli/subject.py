@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 
 from zorro import data as datasets
 from zorro import models
+from zorro.arguments import check_device
 from zorro.cli import terminal
 from zorro.data import StoredGraph
 from zorro.errors import CheckpointError, InputError, RunError
@@ -130,7 +131,7 @@ def load(
         announced: say on stderr what the model gets besides features and edges.
         trusted: classes that are imported even if only a file names them.
     """
-    check_device(device)
+    check_device("--device", device)
     record = _record(checkpoint)
     dataset = _given(dataset, "--dataset", record.get("dataset"), checkpoint)
     if model is None and record.get("architecture") is not None:
@@ -239,15 +240,6 @@ def _refuse_code(model: object, file: Path, trusted: Collection[str]) -> None:
             f"code is not imported because a file says so: add --model {shlex.quote(shown)} if "
             "you trust it"
         )
-
-
-def check_device(device: str) -> None:
-    """Raise `InputError` unless tensors can be put on a device."""
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"--device: {device!r} cannot be used here ({reason})") from None
 
 
 def search_current_folder(model: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from zorro.fidelity.evidence import level, lower_bound
 
@@ -44,7 +44,7 @@ class FidelityEstimate:
             return 0.0
         if self.attempts:
             return lower_bound(self.hits, self.samples, self._tail)
-        return float(beta.ppf(self._tail, self.hits, self.samples - self.hits + 1))
+        return float(betaincinv(self.hits, self.samples - self.hits + 1, self._tail))
 
     @property
     def upper(self) -> float:
@@ -53,7 +53,7 @@ class FidelityEstimate:
             return 1.0
         if self.attempts:
             return 1 - lower_bound(self.samples - self.hits, self.samples, self._tail)
-        return float(beta.ppf(1 - self._tail, self.hits + 1, self.samples - self.hits))
+        return float(betaincinv(self.hits + 1, self.samples - self.hits, 1 - self._tail))
 
     @property
     def _tail(self) -> float:

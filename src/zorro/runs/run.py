@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+import torch
 from torch import Tensor
 
 from zorro.arguments import whole_number, whole_numbers
@@ -216,6 +217,7 @@ def explain_many(
     threads: int = 1,
     address: str | None = None,
     gpus_per_worker: float = 0.0,
+    device: str | torch.device | None = None,
     retry_failed: bool = False,
     on_outcome: Callable[[Outcome], None] = lambda outcome: None,
     **options: Any,
@@ -237,6 +239,8 @@ def explain_many(
         threads: of torch in each worker; on small graphs more are slower.
         address: of a Ray cluster; one is started on this machine when None.
         gpus_per_worker: that each worker on Ray is to have.
+        device: to which each worker takes model and graph, such as `"cuda"`; where they are when
+            None. A run begun on one may go on on another.
         retry_failed: explain nodes again that could not be explained.
         on_outcome: called with each outcome once it is kept.
         options: of `Zorro` and of `Zorro.explain`.
@@ -244,7 +248,9 @@ def explain_many(
     question = {name: options.pop(name) for name in _QUESTION if name in options}
     if question.get("why_not") is not None:
         question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
-    task = GivenTask(as_module(model), x, edge_index, options, question)
+    if device is not None and not (isinstance(x, Tensor) and isinstance(edge_index, Tensor)):
+        raise InputError(f"device: expected None for a stored graph, got '{device}'")
+    task = GivenTask(as_module(model), x, edge_index, options, question, device)
     every = distinct(nodes, size_of(x)[0])
     for outcome in record(
         Path(out),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping
@@ -9,8 +10,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor, nn
 
+from zorro.arguments import check_device
 from zorro.edge_index import Edges
 from zorro.explainer import Zorro
 from zorro.features import Features
@@ -78,6 +81,7 @@ class GivenTask:
         edge_index: (2, E), or its edges.
         options: further options of `Zorro`.
         question: further options of `Zorro.explain`.
+        device: to which a worker takes model and graph; where they are when None.
     """
 
     model: nn.Module
@@ -85,6 +89,7 @@ class GivenTask:
     edge_index: Tensor | Edges
     options: Mapping[str, Any] = field(default_factory=dict)
     question: Mapping[str, Any] = field(default_factory=dict)
+    device: str | torch.device | None = None
 
     def open(self, *, workers: int = 1) -> Answer:
         """Return what explains a node."""
@@ -92,10 +97,18 @@ class GivenTask:
 
     def zorro(self, *, workers: int = 1) -> Zorro:
         """Return the explainer, with its share of the memory."""
-        options = dict(self.options)
+        model, x, edge_index, options = self.model, self.x, self.edge_index, dict(self.options)
+        if self.device is not None and isinstance(x, Tensor) and isinstance(edge_index, Tensor):
+            check_device("device", self.device)
+            model = copy.deepcopy(model).to(self.device)  # the caller's stays where it is
+            x, edge_index = x.to(self.device), edge_index.to(self.device)
+            options["model_kwargs"] = {
+                name: value.to(self.device) if isinstance(value, Tensor) else value
+                for name, value in (options.get("model_kwargs") or {}).items()
+            }
         if options.get("memory") is None:
-            options["memory"] = default_budget(self.x.device) // workers
-        return Zorro(self.model, self.x, self.edge_index, **options)
+            options["memory"] = default_budget(x.device) // workers
+        return Zorro(model, x, edge_index, **options)
 
 
 def answered(answer: Answer, query: Query) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.search.certified import Certified, Laboratory
@@ -56,4 +56,4 @@ def search_beyond_chance(
 
 def _upper_bound(measured: FidelityEstimate, delta: float) -> float:
     """Return an upper bound that the fidelity exceeds with probability δ at most."""
-    return float(beta.ppf(1 - delta, measured.hits + 1, measured.samples - measured.hits))
+    return float(betaincinv(measured.hits + 1, measured.samples - measured.hits, 1 - delta))

@@ -21,10 +21,16 @@ _PROBABILITY = 0.5  # what a sample's probability counts beside its hit
 # A gain is divided by the entropy that the element adds, to this power: at 0 an element is an
 # element, at 1 nodes, of which there are fewer, are spared for many more features.
 _THRIFT = 0.25
-# Sets from this size on grow by more than one element at a time, one more for each so many, as long
-# as the fidelity is far from the target; and are pruned without testing all elements each time.
+# From this size on a set is large: all its elements are not tested after each that is taken out, and
+# far from the target it grows by more than one element at a time, one for each so many it has.
 _LARGE = 16
-_NEAR = 0.1
+_FAR = 0.1
+_FOR_ONE_MORE_FAR = 8
+# From this size on it is huge: it grows so near the target too, elements are taken out together as
+# long as that goes well, and of the others those are tested that matter least to first order.
+_HUGE = 64
+_FOR_ONE_MORE_NEAR = 32
+_HOPELESS = 0.05  # a huge set's fidelity: the search starts again from everything
 _TESTED_AGAIN = 4
 
 
@@ -92,6 +98,7 @@ class GuidedSearch:
         self._on_step = on_step
         self._allowed = allowed or Selection.full(*evaluator.shape, device=evaluator.device)
         self._evaluator = evaluator
+        self._came_from_above = False
         self.weights = torch.ones(evaluator.samples, device=evaluator.device).double()
         self.selection = Selection.empty(*evaluator.shape, device=evaluator.device)
         self._now = self._judged(evaluator.scores(self.selection).unsqueeze(0))[0]
@@ -128,6 +135,8 @@ class GuidedSearch:
         while not self.reaches(target):
             if not self._may_go_on(self.selection):
                 return False
+            if self._is_hopeless and self._comes_from_above(target):
+                return True
             best = self._best_additions(target)
             if not best:
                 return False
@@ -138,8 +147,11 @@ class GuidedSearch:
         """Take out elements while the fidelity stays above the target, the least missed first.
 
         Afterwards no single element can be dropped. Of a large set not all elements are tested
-        after each that is taken out: only those that could be spared before and come next.
+        after each that is taken out: only those that could be spared before and come next. Of a
+        huge one none is: then no element can be dropped that matters least to first order.
         """
+        if self._size >= _HUGE and self._drop_together(target):
+            return
         while True:
             spare = self._spare(self._removals(), target)
             if not spare:
@@ -153,6 +165,63 @@ class GuidedSearch:
                 spare = [*tested, *spare[1 + _TESTED_AGAIN :]]
 
     @property
+    def _is_hopeless(self) -> bool:
+        """Whether many elements were added and next to nothing was reached."""
+        return self._size >= _HUGE and self.fidelity < _HOPELESS and not self._came_from_above
+
+    def _comes_from_above(self, target: float) -> bool:
+        """Start again from all that is allowed, where that reaches the target."""
+        self._came_from_above = True
+        if not self._may_go_on(self._allowed):
+            return False
+        everything_else = [
+            Trial(is_node, element, self._now, 0.0)
+            for is_node, missing in (
+                (True, self._allowed.nodes & ~self.selection.nodes),
+                (False, self._allowed.features & ~self.selection.features),
+            )
+            for element in missing.nonzero().flatten().tolist()
+        ]
+        return self._toggle_all(everything_else, target)
+
+    def _drop_together(self, target: float) -> bool:
+        """Take out what matters least to first order, many elements of a huge set at a time.
+
+        Returns:
+            Whether it is still huge, and without gradients of no use here.
+        """
+        several = {True: self.selection.rows.numel(), False: self.selection.columns.numel()}
+        gains = None
+        while self._size >= _HUGE and any(several.values()):
+            gains = gains or self._evaluator.gains(self.selection)
+            if gains is None:
+                return False
+            is_node = several[True] >= several[False]
+            spare = [one for one in self._ranked(gains, selected=True) if one.is_node == is_node]
+            several[is_node] = min(several[is_node], len(spare) // 2)
+            least = spare[: several[is_node]]
+            if least and self._toggle_all(least, target):
+                gains = None
+                several[is_node] *= 2
+            else:
+                several[is_node] //= 2
+        return self._size >= _HUGE
+
+    def _toggle_all(self, trials: list[Trial], least: float = 0.0) -> bool:
+        """Add or take out elements together, if they exceed a fidelity then; return whether."""
+        toggled = self.selection
+        for trial in trials:
+            toggled = _toggled(toggled, trial)
+        judged = self._judged(self._evaluator.scores(toggled).unsqueeze(0))[0]
+        if least and not _is_enough(judged.fidelity, least):
+            return False
+        added = [not _holds(self.selection, trial) for trial in trials]
+        self.selection, self._now = toggled, judged
+        for trial, was_added in zip(trials, added, strict=True):
+            self._moved(trial, judged.fidelity, added=was_added)
+        return True
+
+    @property
     def _size(self) -> int:
         return self.selection.rows.numel() + self.selection.columns.numel()
 
@@ -162,25 +231,60 @@ class GuidedSearch:
             first = self._first_node()
             return [] if first is None else [first]
         gains = self._evaluator.gains(self.selection)
+        several = self._at_a_time(target)
+        if gains is not None and several > 1:
+            best = self._ranked(gains, selected=False)[:several]
+            if len(best) > 1:
+                return best
         trials = [*self._feature_trials(gains), *self._node_trials(gains)]
         trials.sort(
             key=lambda trial: (trial.value - self._now.value) / trial.cost**_THRIFT, reverse=True
         )
-        if self._size < _LARGE or target - self.fidelity < _NEAR:
-            return trials[:1]
-        helpful = [trial for trial in trials if trial.value > self._now.value]
-        return helpful[: self._size // _LARGE + 1] or trials[:1]
+        return trials[:1]
+
+    def _at_a_time(self, target: float) -> int:
+        """Return how many elements to add next."""
+        if target - self.fidelity > _FAR:
+            return self._size // _FOR_ONE_MORE_FAR if self._size >= _LARGE else 1
+        return self._size // _FOR_ONE_MORE_NEAR if self._size >= _HUGE else 1
+
+    def _ranked(self, gains: Gains, *, selected: bool) -> list[Trial]:
+        """Return elements, untested: those first that add most for their entropy, to first order.
+
+        Or of the selected ones those first that are missed least.
+        """
+        chosen = torch.cat([self.selection.nodes, self.selection.features])
+        allowed = torch.cat([self._allowed.nodes, self._allowed.features])
+        costs = [
+            _entropy_of_one_more(int(kind.sum()) - selected)
+            for kind in (self.selection.nodes, self.selection.features)
+        ]
+        gained = torch.cat([gains.nodes, gains.features])
+        nodes = gains.nodes.numel()
+        worth = torch.cat(
+            [gains.nodes / costs[0] ** _THRIFT, gains.features / costs[1] ** _THRIFT]
+        )
+        wanted = chosen if selected else allowed & ~chosen & (gained > 0)
+        places = (wanted & (gained < torch.inf)).nonzero().flatten()
+        places = places[worth[places].argsort(descending=not selected, stable=True)]
+        return [
+            Trial(is_node, place if is_node else place - nodes, self._now, costs[1 - is_node])
+            for place in places.tolist()
+            for is_node in (place < nodes,)
+        ]
 
     def _add(self, trials: list[Trial]) -> None:
-        """Add elements that were tested one by one."""
+        """Add one element that was tested, or as many others as may be added."""
         if len(trials) == 1:
             self._toggle(trials[0])
             return
+        several, so_far = [], self.selection
         for trial in trials:
-            self.selection = self._toggled(trial)
-        self._now = self._judged(self._evaluator.scores(self.selection).unsqueeze(0))[0]
-        for trial in trials:
-            self._moved(trial, self._now.fidelity, added=True)
+            if not self._may_go_on(so_far):
+                break
+            so_far = _toggled(so_far, trial)
+            several.append(trial)
+        self._toggle_all(several)
 
     def _spare(self, trials: Iterable[Trial], target: float) -> list[Trial]:
         """Return the elements without which the target is reached, the least missed first."""
@@ -274,22 +378,27 @@ class GuidedSearch:
         return list(map(_Judged, hits, fidelity.tolist(), probability.tolist()))
 
     def _toggle(self, trial: Trial) -> None:
-        before = self.selection.nodes if trial.is_node else self.selection.features
-        added = not bool(before[trial.element])
-        self.selection = self._toggled(trial)
+        added = not _holds(self.selection, trial)
+        self.selection = _toggled(self.selection, trial)
         self._now = trial.judged
         self._moved(trial, trial.fidelity, added=added)
-
-    def _toggled(self, trial: Trial) -> Selection:
-        if trial.is_node:
-            return self.selection.toggling_node(trial.element)
-        return self.selection.toggling_feature(trial.element)
 
     def _moved(self, trial: Trial, fidelity: float, *, added: bool) -> None:
         """Take a move down and tell of it."""
         row, column = (trial.element, None) if trial.is_node else (None, trial.element)
         self.moves.append(Move(row, column, fidelity, added))
         self._on_step(progress_of(self.selection, self.moves))
+
+
+def _holds(selection: Selection, trial: Trial) -> bool:
+    """Whether an element is selected."""
+    return bool((selection.nodes if trial.is_node else selection.features)[trial.element])
+
+
+def _toggled(selection: Selection, trial: Trial) -> Selection:
+    """Return a selection with an element added, or taken out if it is there."""
+    toggling = selection.toggling_node if trial.is_node else selection.toggling_feature
+    return toggling(trial.element)
 
 
 def _is_enough(fidelity: float, target: float) -> bool:
