@@ -49,6 +49,11 @@ class Evaluator(ABC):
         """Perturbed inputs run so far."""
 
     @property
+    def reads_candidates_only(self) -> bool:
+        """Whether the query's output is known to rest on no other node's features."""
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of candidate nodes and of features."""
         return self.graph.candidates.numel(), self.graph.x.size(1)

@@ -21,7 +21,7 @@ from zorro.selection import Selection
 MOST_ATTEMPTS = 21
 # The search aims above τ: at a fidelity that so many samples would prove, the more the less one
 # costs. Each further attempt aims higher, at what fewer samples would prove.
-_MOST_PLANNED, _LEAST_PLANNED = 8000, 1000
+_MOST_PLANNED, _LEAST_PLANNED = 8000, 400
 _WORTH = 0.8e9  # nanoseconds
 _MOST_FAILED = 2  # times the search's samples that may join them at a time; each stands for more
 _FEW = 4  # samples that are looked at even if there is no time

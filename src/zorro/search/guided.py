@@ -261,9 +261,7 @@ class GuidedSearch:
         ]
         gained = torch.cat([gains.nodes, gains.features])
         nodes = gains.nodes.numel()
-        worth = torch.cat(
-            [gains.nodes / costs[0] ** _THRIFT, gains.features / costs[1] ** _THRIFT]
-        )
+        worth = torch.cat([gains.nodes / costs[0] ** _THRIFT, gains.features / costs[1] ** _THRIFT])
         wanted = chosen if selected else allowed & ~chosen & (gained > 0)
         places = (wanted & (gained < torch.inf)).nonzero().flatten()
         places = places[worth[places].argsort(descending=not selected, stable=True)]

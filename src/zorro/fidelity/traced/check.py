@@ -16,7 +16,7 @@ from zorro.noise.draws import DenseDraws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
 
-_LARGE = 1 << 19  # entries of the candidates' features
+_LARGE = 1 << 19  # entries of the graph's features
 
 
 def check(
@@ -33,7 +33,7 @@ def check(
     with a node and a feature added to it and taken out; on a large graph on one sample, with
     nothing selected and with half of everything, less a node and a feature.
     """
-    is_large = graph.candidate_x.numel() > _LARGE
+    is_large = graph.x.numel() > _LARGE
     samples = min(1 if is_large else 3, draws.shape[0])
     few = DenseDraws(draws.matrices(torch.arange(samples, device=graph.x.device)))
     independent = not program.looks_at_all_nodes

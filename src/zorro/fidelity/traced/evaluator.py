@@ -187,6 +187,14 @@ class TracedEvaluator(Evaluator):
         return self._runs + self._batched.evaluations
 
     @property
+    def reads_candidates_only(self) -> bool:
+        """Whether the query's output is known to rest on no other node's features."""
+        candidates = self.graph.candidates.numel()
+        return not self._program.looks_at_all_nodes and all(
+            bool((plan.needs < candidates).all()) for plan in self._program.entries.values()
+        )
+
+    @property
     def cost_per_sample(self) -> float:
         """What a further sample costs."""
         return self._draws.cost_per_sample
