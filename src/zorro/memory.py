@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 _FALLBACK = 1 << 30
+_KEPT = 1 << 30  # of a GPU's memory that a worker may keep from one query to the next
 
 
 def default_budget(device: torch.device) -> int:
@@ -16,6 +17,12 @@ def default_budget(device: torch.device) -> int:
         free, _ = torch.cuda.mem_get_info(device)
         return int(free) // 4
     return available() // 4
+
+
+def give_back_surplus() -> None:
+    """Give back what torch keeps of a GPU's memory for later, if it is much: others need some."""
+    if torch.cuda.is_initialized() and torch.cuda.memory_reserved() > _KEPT:
+        torch.cuda.empty_cache()
 
 
 def available() -> int:

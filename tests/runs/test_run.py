@@ -94,6 +94,50 @@ def test_processes_open_a_stored_graph_themselves(tmp_path, task):
     )  # the same run
 
 
+class Weighed(torch.nn.Module):
+    """Scores of which one part comes from an argument: it must be where the model is."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 3)
+
+    def forward(self, x, edge_index, weight):
+        assert x.device == weight.device == self.linear.weight.device
+        return self.linear(x[:, :2]) * weight
+
+
+@pytest.mark.parametrize("device", [None, "cpu", torch.device("cpu", 0)])
+def test_workers_take_all_to_a_device_and_a_run_does_not_depend_on_it(tmp_path, task, device):
+    model = Weighed().to("cpu")
+    weights = {"weight": torch.ones(task.x.size(0), 1)}
+    quick = {"engine": "in-process", "samples": 20}
+    for where in (device, None):
+        run = explain_many(
+            model,
+            task.x,
+            task.edge_index,
+            NODES,
+            out=tmp_path / "run",
+            device=where,
+            model_kwargs=weights,
+            **quick,
+        )
+    assert [one.node for one in run] == NODES
+    assert run.failures() == []
+
+
+def test_a_device_that_is_not_there_is_named(tmp_path, task):
+    given = (task.model, task.x, task.edge_index, NODES)
+    with pytest.raises(InputError, match=r"device: 'nowhere' cannot be used here"):
+        explain_many(*given, out=tmp_path / "run", device="nowhere", engine="in-process")
+    store(Data(x=task.x, edge_index=task.edge_index), tmp_path / "graph")
+    graph = open_stored(tmp_path / "graph")
+    with pytest.raises(InputError, match="device: expected None for a stored graph, got 'cpu'"):
+        explain_many(
+            task.model, graph.x, graph.edge_index, NODES, out=tmp_path / "two", device="cpu"
+        )
+
+
 def test_only_what_is_missing_is_computed(tmp_path, task):
     path = tmp_path / "deep" / "run"
     outcomes = record(path, task, NODES, manifest=describe(task, NODES), engine=InProcess())

@@ -17,7 +17,7 @@ from zorro.arguments import check_device
 from zorro.edge_index import Edges
 from zorro.explainer import Zorro
 from zorro.features import Features
-from zorro.memory import default_budget
+from zorro.memory import default_budget, give_back_surplus
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,8 @@ def answered(answer: Answer, query: Query) -> Outcome:
             trace=traceback.format_exc(),
             seconds=time.perf_counter() - started,
         )
+    finally:
+        give_back_surplus()
     return Outcome(
         query=query,
         status=result.status,
