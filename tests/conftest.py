@@ -17,6 +17,7 @@ from zorro.data import load
 
 # The tests' graphs are small: a second thread costs more than it brings, on busy machines most.
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # in the processes that tests start, too
 
 _LONGEST = "test_ray.py"
 

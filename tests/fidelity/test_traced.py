@@ -886,8 +886,14 @@ def test_the_model_is_left_as_it_was():
 SMALL = {"cora": 2521, "citeseer": 127, "pubmed": 1861}
 
 
-@pytest.mark.parametrize("dataset", SMALL)
-@pytest.mark.parametrize("architecture", ["gcn", "gat", "gin", "appnp"])
+@pytest.mark.parametrize(
+    ("dataset", "architecture"),
+    [
+        *(("cora", architecture) for architecture in ("gcn", "gat", "gin", "appnp")),
+        ("citeseer", "appnp"),
+        ("pubmed", "gcn"),
+    ],
+)
 def test_the_papers_models_give_the_same_explanations(dataset, architecture, paper_dir, data_dir):
     graph = data.load(dataset)
     model = models.build(architecture, graph.x.size(1), int(graph.y.max()) + 1)

@@ -200,7 +200,7 @@ def test_a_read_only_folder_can_be_read_and_not_written(tmp_path):
 
 FULL_DISK = """
 set -e
-mount -t tmpfs -o size=200k none "$1"
+mount -t tmpfs -o size=120k none "$1"
 shift
 exec "$@"
 """

@@ -60,7 +60,7 @@ def some_fidelities(model, x):
 def test_certified_sets_have_the_fidelity_with_the_promised_probability():
     """τ is put just above what many sets have, where a search is tempted most."""
     delta, wrong, certified = 0.2, 0, 0
-    for seed in range(100):
+    for seed in range(60):
         model, x = a_model(seed)
         below = [f for f in some_fidelities(model, x) if 0.6 < f < 0.98]
         if not below:
@@ -72,7 +72,7 @@ def test_certified_sets_have_the_fidelity_with_the_promised_probability():
             certified += 1
             features = explanation.features if explanation.nodes else ()
             wrong += exact_fidelity(model, x, features) < tau
-    assert certified > 40
+    assert certified > 25
     assert wrong <= binom.ppf(0.999, certified, delta)
 
 
