@@ -279,3 +279,27 @@ def test_a_random_model_is_refused():
 def test_a_raising_model_is_named():
     with pytest.raises(ModelError, match=r"raised KeyError: 'no such layer'.*x \("):
         evaluator_of(Raises(), *a_graph())
+
+
+class Widest(torch.nn.Module):
+    """Sends the features as they are, as GINConv does; remembers the largest message matrix."""
+
+    def __init__(self, features):
+        super().__init__()
+        self.linear = nn.Linear(features, 2)
+        self.most = 0
+
+    def forward(self, x, edge_index):
+        messages = x[edge_index[0]]  # (e, d)
+        self.most = max(self.most, messages.numel() * messages.element_size())
+        return self.linear(torch.zeros_like(x).index_add_(0, edge_index[1], messages))
+
+
+@pytest.mark.parametrize("memory", [1 << 20, 1 << 22, 1 << 24])
+def test_messages_as_wide_as_the_features_stay_within_the_memory(memory):
+    x, edge_index = a_graph(nodes=40, features=300, probability=0.5)
+    model = Widest(300)
+    evaluator = evaluator_of(model, x, edge_index, memory=memory, samples=range(60))
+    model.most = 0
+    evaluator.hits(some_selection(evaluator))
+    assert 0 < model.most <= max(memory // 2, evaluator.least_memory // 2)

@@ -75,14 +75,15 @@ class BatchedEvaluator(Evaluator):
         self._on_batch = on_batch
         self._x = graph.candidate_x  # (n, d)
         self._context = graph.x[graph.candidates.numel() :]  # (c, d)
-        # Inputs are copied about twice on their way, messages take some hundred bytes an edge.
-        self._bytes_per_copy = 3 * graph.x.numel() * graph.x.element_size() + 512 * (
-            graph.edge_index.size(1) + graph.x.size(0)
-        )
-        batch_memory = memory // 2
+        # Inputs are copied about twice on their way. Messages take some hundred bytes an edge, or,
+        # where a model sends the features as they are, all of these and their sums.
+        edges, a_row = graph.edge_index.size(1), graph.x.size(1) * graph.x.element_size()
+        inputs = 3 * graph.x.size(0) * a_row
+        usual = inputs + 512 * (edges + graph.x.size(0))
+        self._bytes_per_copy = max(usual, inputs + 2 * edges * a_row)
+        self._copies = max(1, memory // 2 // self._bytes_per_copy)
         if graph.x.device.type == "cpu":
-            batch_memory = min(batch_memory, _CPU_BATCH)
-        self._copies = max(1, batch_memory // self._bytes_per_copy)
+            self._copies = max(1, min(self._copies, _CPU_BATCH // usual))
         noise_bytes = 2 * self._x.numel() * self._x.element_size()
         self._samples_at_once = max(1, min(self.samples, memory // 2 // max(1, noise_bytes)))
         self._edges_of_copies: dict[int, Tensor] = {}
