@@ -21,7 +21,8 @@ def default_budget(device: torch.device) -> int:
 
 def give_back_surplus() -> None:
     """Give back what torch keeps of a GPU's memory for later, if it is much: others need some."""
-    if torch.cuda.is_initialized() and torch.cuda.memory_reserved() > _KEPT:
+    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    if used and torch.cuda.memory_reserved() > _KEPT:
         torch.cuda.empty_cache()
 
 
