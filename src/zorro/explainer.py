@@ -348,11 +348,13 @@ class Zorro:
     ) -> bool:
         """Whether some samples that were evaluated last give the same with all else redrawn."""
         evaluator = laboratory.last
-        count = _DOUBTFUL if self._extractor.reach.doubtful else _GUARDED
-        if evaluator.reads_candidates_only and graph.x.numel() > _LARGE:
+        if self._extractor.reach.doubtful:
+            count = _DOUBTFUL
+        elif evaluator.reads_candidates_only and graph.x.numel() > _LARGE:
             count = 1
-        count = min(count, evaluator.samples)
-        few = evaluator.only(torch.arange(count, device=graph.x.device))
+        else:
+            count = _GUARDED
+        few = evaluator.only(torch.arange(min(count, evaluator.samples), device=graph.x.device))
         inputs = few.inputs(selection)  # (s, n, d)
         return close(self._extractor.guard.scores(graph, inputs), few.scores(selection))
 

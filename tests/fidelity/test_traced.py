@@ -450,6 +450,27 @@ def test_layers(name):
     compare(traced, batched)
 
 
+@pytest.mark.parametrize("hops", [None, 1])
+@pytest.mark.parametrize("name", ["GCNConv", "GATConv", "GPSConv", "GINConv", "max of features"])
+def test_what_is_said_to_be_read_is_all_that_moves_the_output(name, hops):
+    """On the whole graph, the model called as its owner calls it, all others' features redrawn."""
+    x, edge_index = a_graph(seed=1)
+    model = on_features("max") if name == "max of features" else settle(LAYERS[name]())
+    model.eval()
+    traced, _ = both(model, x, edge_index, query=5, samples=3, hops=hops)
+    others = torch.ones(x.size(0), dtype=torch.bool)
+    others[traced.graph.candidates] = False
+    moved = False
+    with torch.no_grad():
+        expected = model(x, edge_index)[5]
+        for _ in range(5):
+            redrawn = x.clone()
+            redrawn[others] = torch.randn_like(x)[others]
+            moved |= not torch.allclose(model(redrawn, edge_index)[5], expected, atol=1e-5)
+    assert traced.reads_candidates_only is (not moved and name != "GPSConv")
+    assert moved is (hops == 1)
+
+
 def test_every_registered_layer_is_tested():
     tested = {name.split()[0] for name in LAYERS}
     known = [*layers.LAYERS, *layers.COMPOSITIONS]

@@ -47,7 +47,7 @@ class Guard:
 
     def _part(self, graph: ComputationalGraph) -> Part:
         parts = self._model.parts
-        is_most_of_it = 2 * graph.x.size(0) >= parts.num_nodes / 2  # a part twice as large is taken
+        is_most_of_it = 4 * graph.x.size(0) >= parts.num_nodes  # a part is twice the cut or more
         if graph.whole or (self._model.whole and (parts.numbers <= _NUMBERS or is_most_of_it)):
             return parts.whole()
         return parts.grown(torch.cat([graph.candidates, graph.context]).sort().values)

@@ -26,8 +26,8 @@ _THRIFT = 0.25
 _LARGE = 16
 _FAR = 0.1
 _FOR_ONE_MORE_FAR = 8
-# From this size on it is huge: it grows so near the target too, elements are taken out together as
-# long as that goes well, and of the others those are tested that matter least to first order.
+# From this size on it is huge: it grows so near the target too, and elements are taken out
+# together, those that matter least to first order, and not tested one by one.
 _HUGE = 64
 _FOR_ONE_MORE_NEAR = 32
 _HOPELESS = 0.05  # a huge set's fidelity: the search starts again from everything
@@ -147,8 +147,9 @@ class GuidedSearch:
         """Take out elements while the fidelity stays above the target, the least missed first.
 
         Afterwards no single element can be dropped. Of a large set not all elements are tested
-        after each that is taken out: only those that could be spared before and come next. Of a
-        huge one none is: then no element can be dropped that matters least to first order.
+        after each that is taken out: only those that could be spared before and come next. Of one
+        that stays huge only those are tested that matter least to first order, many at a time: it
+        cannot do without the least of them, and nothing is said of the others.
         """
         if self._size >= _HUGE and self._drop_together(target):
             return
@@ -188,7 +189,7 @@ class GuidedSearch:
         """Take out what matters least to first order, many elements of a huge set at a time.
 
         Returns:
-            Whether it is still huge, and without gradients of no use here.
+            Whether that has settled it: the set is huge still, and no further one can be spared.
         """
         several = {True: self.selection.rows.numel(), False: self.selection.columns.numel()}
         gains = None
@@ -207,13 +208,13 @@ class GuidedSearch:
                 several[is_node] //= 2
         return self._size >= _HUGE
 
-    def _toggle_all(self, trials: list[Trial], least: float = 0.0) -> bool:
-        """Add or take out elements together, if they exceed a fidelity then; return whether."""
+    def _toggle_all(self, trials: list[Trial], target: float | None = None) -> bool:
+        """Add or take out elements together, if a target is reached then; return whether."""
         toggled = self.selection
         for trial in trials:
             toggled = _toggled(toggled, trial)
         judged = self._judged(self._evaluator.scores(toggled).unsqueeze(0))[0]
-        if least and not _is_enough(judged.fidelity, least):
+        if target is not None and not _is_enough(judged.fidelity, target):
             return False
         added = [not _holds(self.selection, trial) for trial in trials]
         self.selection, self._now = toggled, judged
