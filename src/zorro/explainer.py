@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _GUARDED = 2  # samples that are evaluated again where all else is redrawn too
 _DOUBTFUL = 8  # where it is not clear that nothing else matters
-_LARGE = 1 << 22  # numbers of a graph of which one is enough, if it is known what is read
+_LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what is read
 _FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
 _SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
 _FEWEST = 8  # measured even if there is no time
@@ -348,15 +348,14 @@ class Zorro:
     ) -> bool:
         """Whether some samples that were evaluated last give the same with all else redrawn."""
         evaluator = laboratory.last
-        if self._extractor.reach.doubtful:
-            count = _DOUBTFUL
-        elif evaluator.reads_candidates_only and graph.x.numel() > _LARGE:
-            count = 1
-        else:
-            count = _GUARDED
+        is_doubtful = self._extractor.reach.doubtful
+        is_known = evaluator.reads_candidates_only and not is_doubtful
+        on_the_cut = is_known and graph.x.numel() > _LARGE
+        count = _DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
         few = evaluator.only(torch.arange(min(count, evaluator.samples), device=graph.x.device))
         inputs = few.inputs(selection)  # (s, n, d)
-        return close(self._extractor.guard.scores(graph, inputs), few.scores(selection))
+        guarded = self._extractor.guard.scores(graph, inputs, on_the_cut=on_the_cut)
+        return close(guarded, few.scores(selection))
 
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
         """Whether a set says what another one said: in part, for the guided search."""

@@ -33,6 +33,7 @@ CHECKS: tuple[Check, ...] = get_args(Check)
 
 _PURPOSE = 2  # of its noise for query 0, after all queries'
 _MOST_WIDENINGS = 4
+_LARGE = 1 << 20  # numbers of a cut over which there are as few passes as can be
 _MOST_NUMBERS = 1 << 31  # of a pass over the whole graph, if that is what is evaluated
 _COMPARE = "check='whole' to compare with the whole graph, "
 
@@ -241,7 +242,10 @@ class Extractor:
         )
 
     def _settled(self, graph: ComputationalGraph) -> ComputationalGraph:
-        self._refuse_unusable(graph)
+        if self._check == "whole":  # its output is that of another run already
+            self._refuse_unreadable(graph, self.whole_scores)
+        else:
+            self._refuse_unusable(graph)
         scores = self.whole_scores[graph.query] if self._check == "whole" else graph.scores
         return replace(graph, scores=scores, context_matters=self._context_matters(graph))
 
@@ -324,6 +328,7 @@ class Extractor:
         )
 
     def _refuse_unusable(self, graph: ComputationalGraph) -> None:
+        """Run the model once more, and refuse what is random or means nothing."""
         again = self.predictor.scores(graph.x, graph.edge_index, graph.extras.copies(1))
         if not same_output(graph.scores, again[graph.target]):
             raise ModelError(
@@ -331,26 +336,39 @@ class Extractor:
                 f"{_rounded(graph.scores)} and {_rounded(again[graph.target])} at node "
                 f"{graph.query}; remove what is random in its forward pass"
             )
+        self._refuse_unreadable(graph, self.whole_scores if self._check == "whole" else again)
+
+    def _refuse_unreadable(self, graph: ComputationalGraph, outputs: Tensor) -> None:
+        """Refuse outputs (m, C) that are not what they are taken for."""
         if not torch.isfinite(graph.scores).all() and not _has_one_maximum(graph.scores):
             raise ModelError(
                 f"the model's output at node {graph.query} is not usable: {_rounded(graph.scores)}"
             )
         if not self._is_read:
-            self.predictor.refuse_misread(self.whole_scores if self._check == "whole" else again)
+            self.predictor.refuse_misread(outputs)
             self._is_read = self._check == "whole"  # a cut says less than the next one may
 
     def _context_matters(self, graph: ComputationalGraph) -> bool:
-        """Whether redrawing the context moves the output, the candidates being redrawn or not."""
-        candidates = graph.candidates.numel()
+        """Whether redrawing the context moves the output, the candidates being redrawn or not.
+
+        Of a large cut they are not: the guard does that with samples of each claim.
+        """
         if graph.context.numel() == 0:
             return False
         purpose = _PURPOSE + self._parts.num_nodes + graph.query
-        redrawn, other = self._model.drawn(graph.x, purpose=purpose, samples=range(2))
-        for base, expected in ((graph.x, graph.scores), (redrawn, self._output(graph, redrawn))):
-            x = torch.cat([base[:candidates], other[candidates:]])
-            if not close(self._output(graph, x), expected):
-                return True
-        return False
+        bases = range(1 if graph.x.numel() > _LARGE else 2)
+        other, *redrawn = self._model.drawn(graph.x, purpose=purpose, samples=bases)
+        if self._moves(graph, graph.x, graph.scores, other):
+            return True
+        return any(self._moves(graph, base, self._output(graph, base), other) for base in redrawn)
+
+    def _moves(
+        self, graph: ComputationalGraph, base: Tensor, expected: Tensor, other: Tensor
+    ) -> bool:
+        """Whether other features (m, d) of the context than those of a base move the output."""
+        candidates = graph.candidates.numel()
+        x = torch.cat([base[:candidates], other[candidates:]])
+        return not close(self._output(graph, x), expected)
 
     def _output(self, graph: ComputationalGraph, x: Tensor) -> Tensor:
         scores = self.predictor.scores(x, graph.edge_index, graph.extras.copies(1))

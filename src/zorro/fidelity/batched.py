@@ -94,7 +94,7 @@ class BatchedEvaluator(Evaluator):
     @property
     def evaluations(self) -> int:
         """Perturbed inputs run so far."""
-        return self._runs
+        return self._runs + self._evaluations_on_few
 
     @property
     def cost_per_sample(self) -> float:

@@ -42,6 +42,7 @@ class Evaluator(ABC):
     graph: ComputationalGraph
     event: Event
     samples: int
+    _few: Evaluator | None = None  # on the first samples alone
 
     @property
     @abstractmethod
@@ -93,6 +94,18 @@ class Evaluator(ABC):
         Nothing is added while the other side of the selection is empty. None where the model
         gives no gradient with respect to its input.
         """
+
+    def gains_on(self, samples: int, selection: Selection) -> Gains | None:
+        """Return the gains on the first samples alone, which are enough to rank by."""
+        if samples >= self.samples:
+            return self.gains(selection)
+        if self._few is None or self._few.samples != samples:
+            self._few = self.only(torch.arange(samples, device=self.device))
+        return self._few.gains(selection)
+
+    @property
+    def _evaluations_on_few(self) -> int:
+        return 0 if self._few is None else self._few.evaluations
 
     @property
     @abstractmethod

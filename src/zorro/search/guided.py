@@ -32,6 +32,7 @@ _HUGE = 64
 _FOR_ONE_MORE_NEAR = 32
 _HOPELESS = 0.05  # a huge set's fidelity: the search starts again from everything
 _TESTED_AGAIN = 4
+_RANKED_ON = 24  # samples by which the elements of a huge set are ranked
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class GuidedSearch:
         several = {True: self.selection.rows.numel(), False: self.selection.columns.numel()}
         gains = None
         while self._size >= _HUGE and any(several.values()):
-            gains = gains or self._evaluator.gains(self.selection)
+            gains = gains or self._evaluator.gains_on(_RANKED_ON, self.selection)
             if gains is None:
                 return False
             is_node = several[True] >= several[False]

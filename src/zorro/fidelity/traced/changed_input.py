@@ -89,25 +89,23 @@ class ChangedInput:
         most = self._most_kept
         if columns.numel() <= most and (a_column <= _SMALL or self._are_kept(columns)):
             self._keep(columns, most)
-            return self._of_kept(columns)[:, rows]
+            return self._kept[self._places(columns).unsqueeze(1), rows]
         noise = self._draws.columns(columns, rows)
         return self.x[rows][:, columns].t().unsqueeze(2) - noise
 
     def everywhere(self, columns: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield some columns (c,) and their X − Z (c, n, S), until all (k,) have been."""
-        a_column = max(1, self._kept.shape[1] * self._kept.shape[2])
-        most = self._most_kept
-        step = max(1, _NUMBERS_AT_ONCE // a_column)
         if columns.numel() == 0:
             return
+        most = self._most_kept
         if columns.numel() <= most:
             self._keep(columns, most)
-        for some in torch.split(columns, step):
-            if columns.numel() > most:
-                self._on_batch()
-                yield some, self._drawn(some)
-            else:
-                yield some, self._of_kept(some)
+            yield from self._runs(columns)
+            return
+        a_column = max(1, self._kept.shape[1] * self._kept.shape[2])
+        for some in torch.split(columns, max(1, _NUMBERS_AT_ONCE // a_column)):
+            self._on_batch()
+            yield some, self._drawn(some)
 
     def product(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return (X − Z) W over some columns (k,), at some rows (v,), as (v, S, H)."""
@@ -144,12 +142,21 @@ class ChangedInput:
     def _are_kept(self, columns: Tensor) -> bool:
         return all(column in self._columns for column in columns.tolist())
 
-    def _of_kept(self, columns: Tensor) -> Tensor:
-        """Return X − Z of columns that are kept, (k, n, S)."""
-        place = [self._columns[column] for column in columns.tolist()]
-        if place and place == list(range(place[0], place[0] + len(place))):
-            return self._kept[place[0] : place[0] + len(place)]
-        return self._kept[place]
+    def _places(self, columns: Tensor) -> Tensor:
+        """Return where columns that are kept stand, (k,)."""
+        places = [self._columns[column] for column in columns.tolist()]
+        return torch.tensor(places, device=columns.device)
+
+    def _runs(self, columns: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield columns that are kept side by side, and X − Z, of which nothing is copied."""
+        places, order = self._places(columns).sort()
+        a_column = max(1, self._kept.shape[1] * self._kept.shape[2])
+        at_once = max(1, _NUMBERS_AT_ONCE // a_column)
+        ends = (places.diff() != 1).nonzero().flatten() + 1
+        for run in torch.tensor_split(torch.arange(places.numel()), ends.cpu()):
+            for some in torch.split(run, at_once):
+                first, last = int(places[some[0]]), int(places[some[-1]])
+                yield columns[order[some]], self._kept[first : last + 1]
 
     def _keep(self, columns: Tensor, most: int) -> None:
         """Keep X − Z of columns, and of others as long as there is room."""

@@ -16,7 +16,7 @@ from zorro.noise.draws import DenseDraws
 from zorro.predictor import Predictor
 from zorro.selection import Selection
 
-_LARGE = 1 << 19  # entries of the graph's features
+_LARGE, _VERY_LARGE = 1 << 19, 1 << 20  # entries of the graph's features
 
 
 def check(
@@ -30,11 +30,12 @@ def check(
     """Raise `Unserved` unless a program gives the model's scores on this query.
 
     Both are run on a few samples with nothing selected, with half of everything selected, and
-    with a node and a feature added to it and taken out; on a large graph on one sample, with
-    nothing selected and with half of everything, less a node and a feature.
+    with a node and a feature added to it and taken out; on a large graph on one sample. On a very
+    large one the model itself is run with half of everything selected alone: what the traced
+    scores of the rest are compared with is what the program gives for them from the beginning.
     """
-    is_large = graph.x.numel() > _LARGE
-    samples = min(1 if is_large else 3, draws.shape[0])
+    entries = graph.x.numel()
+    samples = min(1 if entries > _LARGE else 3, draws.shape[0])
     few = DenseDraws(draws.matrices(torch.arange(samples, device=graph.x.device)))
     independent = not program.looks_at_all_nodes
     asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=independent)
@@ -42,12 +43,14 @@ def check(
         traced = TracedEvaluator(
             predictor, program, graph, few, asked, memory=memory, always_by_row=True
         )
-        ours, masks = _trial(traced, few_masks=is_large)
+        selections, ours = _trial(traced, each=1 if entries > _LARGE else 2)
+        run = selections[:1] if entries > _VERY_LARGE else selections
+        again = [traced.scores(selection) for selection in selections[len(run) :]]
     except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
     noise = few.matrices(torch.arange(few.shape[0], device=graph.x.device))
-    inputs = torch.cat([torch.where(mask, graph.candidate_x, noise) for mask in masks])
-    theirs = asked.run(inputs)
+    inputs = [torch.where(selection.mask, graph.candidate_x, noise) for selection in run]
+    theirs = torch.cat([asked.run(torch.cat(inputs)), *again])
     if not same_output(ours, theirs):
         worst = int((ours - theirs).abs().amax(-1).argmax())
         raise Unserved(
@@ -58,31 +61,36 @@ def check(
     program.deviation = float(off.nan_to_num(0.0).max())
 
 
-def _trial(traced: TracedEvaluator, *, few_masks: bool) -> tuple[Tensor, list[Tensor]]:
-    """Return scores of every kind, or of few, and the masks (n, d) that they belong to."""
+def _trial(traced: TracedEvaluator, *, each: int) -> tuple[list[Selection], Tensor]:
+    """Return selections, half of everything first, and their scores, one below the other.
+
+    Args:
+        traced: the evaluator that is tried.
+        each: elements of each kind that are toggled.
+    """
     nothing = Selection.empty(*traced.shape, device=traced.device)
     generator = torch.Generator().manual_seed(0)
     half = Selection(
         torch.rand(traced.shape[0], generator=generator).to(traced.device) < 0.5,
         torch.rand(traced.shape[1], generator=generator).to(traced.device) < 0.5,
     )
-    row = _one_of_each(half.nodes)[: 1 if few_masks else 2]
-    column = _one_of_each(half.features)[: 1 if few_masks else 2]
+    row = _one_of_each(half.nodes)[:each]
+    column = _one_of_each(half.features)[:each]
     scores = torch.cat(
         [
+            traced.scores(half),
             traced.scores(nothing),
-            *([] if few_masks else [traced.scores(half)]),
             *traced.scores_toggling_nodes(half, row),
             *traced.scores_toggling_features(half, column),
         ]
     )
     selections = [
+        half,
         nothing,
-        *([] if few_masks else [half]),
         *[half.toggling_node(int(index)) for index in row],
         *[half.toggling_feature(int(index)) for index in column],
     ]
-    return scores, [kept.mask for kept in selections]
+    return selections, scores
 
 
 def _one_of_each(mask: Tensor) -> Tensor:

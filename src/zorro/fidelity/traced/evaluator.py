@@ -149,7 +149,9 @@ class TracedEvaluator(Evaluator):
         """Return an evaluator on some of the samples (q,), ascending."""
         few = {node: state[:, samples] for node, state in self._noise_states.items()}
         batched = self._batched.only(samples)
-        return self._on(self._draws.only(samples), batched, _OfNoise(few, None))
+        product = self._changed.noise
+        product = None if product is None else product[:, samples]
+        return self._on(self._draws.only(samples), batched, _OfNoise(few, product))
 
     def joined(self, others: Sequence[Evaluator]) -> TracedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
@@ -184,7 +186,7 @@ class TracedEvaluator(Evaluator):
     @property
     def evaluations(self) -> int:
         """Perturbed inputs evaluated so far."""
-        return self._runs + self._batched.evaluations
+        return self._runs + self._batched.evaluations + self._evaluations_on_few
 
     @property
     def reads_candidates_only(self) -> bool:

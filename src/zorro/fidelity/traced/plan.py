@@ -19,7 +19,6 @@ from zorro.fidelity.traced.heard import Heard
 # Matrices with more non-zeros than this are multiplied as dense ones, and so are small ones.
 _DENSE_SHARE = 0.1
 _SMALL = 1 << 14
-_EDGES_AT_ONCE = 1 << 12
 
 
 class Mixing:
@@ -46,16 +45,8 @@ class Mixing:
         if total <= _SMALL or csr.nnz > _DENSE_SHARE * total:
             self._dense = torch.as_tensor(csr.toarray(), dtype=dtype, device=device)
         else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # torch calls its CSR tensors a beta
-                self._sparse = torch.sparse_csr_tensor(
-                    torch.as_tensor(csr.indptr).long(),
-                    torch.as_tensor(csr.indices).long(),
-                    torch.as_tensor(csr.data, dtype=dtype),
-                    size=self.shape,
-                    device=device,
-                    check_invariants=False,
-                )
+            self._sparse = _compressed(csr, device=device, dtype=dtype)
+        self._transposed: Tensor | None = None  # made when it is first asked for
         self._columns = sp.csc_matrix(csr)
         self._device = device
         self._dtype = dtype
@@ -76,15 +67,11 @@ class Mixing:
         flat = values.reshape(values.size(0), -1)
         if self._dense is not None:
             return (self._dense.t() @ flat).view(-1, *values.shape[1:])
-        matrix = self._columns.tocoo()
-        row = torch.as_tensor(matrix.row, device=self._device).long()
-        column = torch.as_tensor(matrix.col, device=self._device).long()
-        weight = torch.as_tensor(matrix.data, device=self._device, dtype=self._dtype)
-        product = flat.new_zeros(self.shape[1], flat.size(1))
-        for some in range(0, row.numel(), _EDGES_AT_ONCE):
-            part = slice(some, some + _EDGES_AT_ONCE)
-            product.index_add_(0, column[part], weight[part].unsqueeze(1) * flat[row[part]])
-        return product.view(-1, *values.shape[1:])
+        if self._transposed is None:
+            self._transposed = _compressed(
+                self._columns.transpose(), device=self._device, dtype=self._dtype
+            )
+        return (self._transposed @ flat).view(-1, *values.shape[1:])
 
     def columns(self, columns: Tensor) -> Tensor:
         """Return some columns, dense, (r, k)."""
@@ -115,6 +102,21 @@ class Mixing:
         restricted._is_identity = False
         restricted._dense = self._dense[:, columns]
         return restricted
+
+
+def _compressed(matrix: Any, *, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Return a matrix as torch's sparse rows."""
+    csr = sp.csr_matrix(matrix)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls its CSR tensors a beta
+        return torch.sparse_csr_tensor(
+            torch.as_tensor(csr.indptr).long(),
+            torch.as_tensor(csr.indices).long(),
+            torch.as_tensor(csr.data, dtype=dtype),
+            size=csr.shape,
+            device=device,
+            check_invariants=False,
+        )
 
 
 @dataclass(frozen=True)
