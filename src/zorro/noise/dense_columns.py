@@ -15,6 +15,7 @@ from torch import Tensor
 from zorro.column_values import ColumnValues
 from zorro.grouping import quotient_and_rest, repeated
 from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms_of, words
+from zorro.noise.whole_blocks import WholeBlocks
 
 _QUARTERS, _HALVES = 4, 2  # random numbers of 16 and of 32 bits that a word holds
 _HALF_RANGE = 1 << 15  # of 16 bits
@@ -135,6 +136,11 @@ class AddressedDraws:
         result = weight.new_zeros(nodes, samples, weight.size(1))
         every = torch.arange(features, device=self._device)
         for kind, columns in self._by_kind(every):
+            if kind.can_be_whole(weight) and all(part.is_whole for part in self._parts):
+                blocks = WholeBlocks(self._dense.columns, columns, weight[columns])
+                for block in self._parts:
+                    blocks.add(result[:, block.place], block.key)
+                continue
             low, span = _low_and_span(kind, columns, weight)
             result += (low * weight[columns]).sum(0)
             scaled = span * weight[columns]
@@ -193,6 +199,11 @@ class _Part:
     def count(self) -> int:
         return self.within.numel()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether they are all of it."""
+        return self.count == BLOCK
+
     def numbers(self, lanes: int) -> _Numbers:
         """Return which numbers of a node are the samples', with some `lanes` in a word."""
         word = torch.div(self.within, lanes, rounding_mode="floor")
@@ -241,6 +252,10 @@ class _Kind(Protocol):
     numbers_at_once: int  # that are drawn and multiplied on a CPU
     low: Tensor  # (d,)
     high: Tensor  # (d,)
+
+    def can_be_whole(self, weight: Tensor) -> bool:
+        """Whether whole blocks can be multiplied with a weight as `WholeBlocks` does."""
+        ...
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return what words (k, w) of columns (k,) say, (k, w · lanes), and where not, flat."""
@@ -328,6 +343,10 @@ class _TwoValued:
         self.low = dense.low
         self.high = dense.high
 
+    def can_be_whole(self, weight: Tensor) -> bool:
+        """Whether whole blocks can be multiplied as `WholeBlocks` does: comparing is cheaper."""
+        return False
+
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return which numbers are below their threshold, and where they are equal to it."""
         threshold = self._dense.threshold[columns].unsqueeze(1)
@@ -360,6 +379,10 @@ class _General:
         self.dtype = dense.low.dtype
         self.low = torch.zeros_like(dense.low)
         self.high = torch.ones_like(dense.low)
+
+    def can_be_whole(self, weight: Tensor) -> bool:
+        """Whether whole blocks can be multiplied with a weight as `WholeBlocks` does."""
+        return not weight.is_cuda and weight.dtype == self.dtype
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return what random rows hold, and where a number would favour some of them."""

@@ -71,9 +71,9 @@ def uniforms_on_cpu(keys: Words, counters: Words) -> Floats:
     return result
 
 
-def mix_in_place(word: NDArray[np.uint64]) -> None:
-    """Turn words that count up into random ones."""
-    shifted = np.empty_like(word)
+def mix_in_place(word: NDArray[np.uint64], shifted: NDArray[np.uint64] | None = None) -> None:
+    """Turn words that count up into random ones, with memory of the same size if it is at hand."""
+    shifted = np.empty_like(word) if shifted is None else shifted
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         np.right_shift(word, np.uint64(shift), out=shifted)
         word ^= shifted

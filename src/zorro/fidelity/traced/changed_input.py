@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from zorro.noise import Draws
+from zorro.noise.streams import BLOCK
 
 _BATCH = 5e8  # nanoseconds that a batch of noise may take, roughly
 _LEAST_SAMPLES = 4
@@ -64,6 +65,8 @@ class ChangedInput:
         a_sample = nodes * self._weight.size(1) * self._weight.element_size()
         step = max(_LEAST_SAMPLES, int(_BATCH / max(1.0, self._draws.cost_per_sample)))
         step = max(1, min(step, samples, self._memory // max(1, a_sample)))
+        if step > BLOCK:
+            step -= step % BLOCK  # whole blocks are drawn faster
         keeps = self._keeps_noise and samples * a_sample <= self._memory
         parts = []
         for first in range(0, samples, step):
