@@ -1,11 +1,11 @@
 """Explanations per second, by number of workers, on a CPU or a GPU.
 
-    python benchmarks/throughput.py OUT.json [--device cuda] [--workers 1 15] [--cells cora computers]
+    python benchmarks/throughput.py OUT.json --device cuda --workers 1 15 --cells cora computers
 
 Cora with the paper's GCN and its 300 query nodes, and Amazon Computers with PyG's own GCN and 60
 random test nodes; all defaults, certified. A worker's first two answers are not counted. Several
-workers share a GPU well only under NVIDIA's MPS (`nvidia-cuda-mps-control -d`). Computers is trained
-on the way, or taken from build/dense.
+workers share a GPU well only under NVIDIA's MPS (`nvidia-cuda-mps-control -d`). The model of
+Computers is trained on the way, or taken from build/dense.
 """
 
 from __future__ import annotations
