@@ -30,6 +30,7 @@ from torch_geometric.nn import GCNConv
 from zorro import Explanation, Zorro
 from zorro.cut import Extractor
 from zorro.data import check_graph
+from zorro.elements import NODES
 from zorro.grouping import ranges
 from zorro.noise import resolve
 from zorro.predictor import Predictor
@@ -200,12 +201,15 @@ def comparable(explanation: Explanation) -> Explanation:
     """Return an explanation without what differs between sizes: time, number of nodes, ids."""
     block = explanation.graph.num_nodes // COMPONENT
     steps = tuple(
-        step if step.node is None else replace(step, node=step.node // block)
+        step if step.node is None else replace(step, members=(step.node // block,))
         for step in explanation.steps
     )
     return replace(
         explanation,
-        nodes=tuple(node // block for node in explanation.nodes),
+        selected={
+            **explanation.selected,
+            NODES: tuple(node // block for node in explanation.nodes),
+        },
         steps=steps,
         graph=replace(explanation.graph, num_nodes=0),
         seconds=0.0,

@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 from zorro.cut import Extractor
+from zorro.elements import Selection
 from zorro.fidelity import Evaluator, EvaluatorChoice
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.search import GuidedSearch, reaches, search
-from zorro.selection import Selection
 
 RESULTS = Path(__file__).parent / "results"
 NODES, FEATURES, SAMPLES = 5, 8, 60
@@ -80,7 +80,7 @@ def smallest_size(evaluator: Evaluator, tau: float) -> int:
         for chosen in itertools.combinations(range(nodes + features), size):
             mask = torch.zeros(nodes + features, dtype=torch.bool)
             mask[list(chosen)] = True
-            selection = Selection(mask[:nodes], mask[nodes:])
+            selection = Selection.of(mask[:nodes], mask[nodes:])
             if size and selection.is_blank:
                 continue  # what the empty set does
             if reaches(int(evaluator.hits(selection).sum()), evaluator.samples, tau):

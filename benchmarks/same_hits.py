@@ -19,11 +19,11 @@ from torch import Tensor
 
 from zorro import data, models
 from zorro.cut import ComputationalGraph, Extractor
+from zorro.elements import FEATURES, NODES, Kind, Selection
 from zorro.fidelity import EvaluatorChoice
 from zorro.noise import Draws, draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.search import Found, search
-from zorro.selection import Selection
 
 RESULTS = Path(__file__).parent / "results"
 CELLS = [
@@ -57,11 +57,8 @@ def along(found: Found, shape: tuple[int, int]) -> list[Selection]:
     """Return the search's selection at its start, halfway and at its end."""
     path = [Selection.empty(*shape)]
     for move in found.moves[1:]:
-        last = path[-1]
-        if move.row is not None:
-            path.append(last.with_node(move.row))
-        elif move.column is not None:
-            path.append(last.with_feature(move.column))
+        if move.element is not None:
+            path.append(path[-1].toggled(move.element))
     return [path[0], path[len(path) // 2], path[-1]]
 
 
@@ -101,16 +98,9 @@ def compare(dataset: str, architecture: str) -> dict[str, object]:
         columns = torch.randperm(traced.shape[1], generator=torch.Generator().manual_seed(node))[
             :50
         ]
-        for ours, theirs in (
-            (
-                traced.hits_toggling_nodes(path[1], rows),
-                plain.hits_toggling_nodes(path[1], rows),
-            ),
-            (
-                traced.hits_toggling_features(path[1], columns),
-                plain.hits_toggling_features(path[1], columns),
-            ),
-        ):
+        members: dict[Kind, torch.Tensor] = {NODES: rows, FEATURES: columns}
+        for kind, some in members.items():
+            ours, theirs = (one.hits_toggling(path[1], kind, some) for one in (traced, plain))
             counts["pairs"] += ours.numel()
             counts["unequal"] += int((ours != theirs).sum())
     return {"dataset": dataset, "model": architecture, **counts}

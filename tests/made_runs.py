@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch_geometric.nn import GCN
 
+from zorro import question
 from zorro.explanation import Explanation, GraphSummary, Parameters, Step, Versus
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.runs import Outcome, Query, Run, open_run
@@ -30,14 +31,13 @@ def made_explanation(
 ) -> Explanation:
     """An explanation with two classes' probabilities, as the guided search would leave it."""
     proved = status == "certified" if certified is None else certified
-    added = [Step(node, None, 0.4), *(Step(None, f, 0.5) for f in features)]
+    added = [Step("nodes", (node,), 0.4), *(Step("features", (f,), 0.5) for f in features)]
     return Explanation(
-        node=node,
+        query=question.Query("node", node),
         predicted_class=1,
         probabilities=(0.07, 0.93),
-        nodes=nodes,
-        features=features,
-        steps=(Step(None, None, 0.1), *added, Step(None, 4, 0.9, added=False)),
+        selected={"nodes": nodes, "features": features},
+        steps=(Step(None, (), 0.1), *added, Step("features", (4,), 0.9, added=False)),
         fidelity=FidelityEstimate(hits, 1000),
         search_fidelity=FidelityEstimate(92, 100),
         status=status,

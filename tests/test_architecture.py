@@ -12,7 +12,9 @@ import zorro
 ROOT = Path(zorro.__file__).parent
 # Left to right; modules in one group may import each other.
 ORDER = [
-    {"agreement", "arguments", "errors", "inference_mode", "memory", "names", "palette", "rings"},
+    {"agreement", "arguments", "errors", "inference_mode", "memory", "palette", "rings"},
+    {"question"},
+    {"names"},
     {"plain_json", "typed_values", "version", "whole_file"},
     {"grouping"},
     {"column_values"},
@@ -21,13 +23,13 @@ ORDER = [
     {"data"},
     {"models"},
     {"scene"},
-    {"selection", "noise"},
+    {"elements", "noise"},
     {"cut"},
     {"fidelity"},
     {"search"},
     {"sentence"},
     {"notebook"},
-    {"explanation"},
+    {"explanation", "explanation_formats"},
     {"meter", "options"},
     {"explainer"},
     {"metrics"},

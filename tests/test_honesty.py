@@ -68,7 +68,7 @@ def test_a_false_claim_is_called_false():
     node = case.queries(1)[0]
     true = Zorro(case.model, graph.x, graph.edge_index, fresh_samples=500).explain(node)
     assert true.status == "certified"
-    bare = dataclasses.replace(true, nodes=(), features=())
+    bare = dataclasses.replace(true, selected={"nodes": (), "features": ()})
     proved = dataclasses.replace(true.certificate, bound=0.9)
     for fake in (
         dataclasses.replace(bare, certificate=proved),

@@ -14,12 +14,12 @@ from timing.cells import Row, Subject, seconds
 from dense_graphs.cells import CUT, FEWEST, OURS, WHOLE, Cell
 from zorro import Zorro
 from zorro.cut import ComputationalGraph, Extractor
+from zorro.elements import Selection
 from zorro.explanation import Explanation
 from zorro.fidelity import EvaluatorChoice
 from zorro.fidelity.batched import DEFAULT_MEMORY
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
-from zorro.selection import Selection
 
 Timed = Callable[..., Row]  # of a node, and of the samples to draw where these are given
 Prepare = Callable[[Cell, Subject, int], Timed]  # warmed up with a node

@@ -8,12 +8,12 @@ from timing.cells import SAMPLES, TAU, Cell, K, Row, Subject, load, seconds
 from timing.published import count_evaluations
 from zorro import Zorro
 from zorro.cut import Extractor
+from zorro.elements import Selection
 from zorro.explanation import Explanation
 from zorro.fidelity import BatchedEvaluator, EvaluatorName
 from zorro.fidelity.batched import DEFAULT_MEMORY
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
-from zorro.selection import Selection
 
 
 def measure(

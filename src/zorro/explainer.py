@@ -19,6 +19,7 @@ from zorro.arguments import check_at_least, check_choice, node_id, whole_number
 from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor
 from zorro.data.validation import check_graph
 from zorro.edge_index import Edges
+from zorro.elements import FEATURES, NODES, Selection, Space
 from zorro.errors import InputError, ModelError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
 from zorro.features import Features, features_of
@@ -32,11 +33,13 @@ from zorro.noise import Noise, NoiseFunction, draws_of, resolve
 from zorro.noise.streams import BLOCK
 from zorro.options import Search, check_parameters
 from zorro.predictor import Model, Predictor, probabilities
+from zorro.question import Query
 from zorro.search import (
     Budget,
     BudgetSpent,
     Certified,
     Laboratory,
+    Move,
     OnStep,
     search,
     search_beyond_chance,
@@ -44,7 +47,6 @@ from zorro.search import (
     search_multiple,
     unwatched,
 )
-from zorro.selection import Selection
 from zorro.version import __version__
 
 logger = logging.getLogger(__name__)
@@ -360,10 +362,7 @@ class Zorro:
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
         """Whether a set says what another one said: in part, for the guided search."""
         if self.parameters.search == "paper":
-            return distinct and bool(
-                torch.equal(selection.nodes, other.nodes)
-                and torch.equal(selection.features, other.features)
-            )
+            return distinct and selection.is_same_as(other)
         return selection.overlaps(other)
 
     def _search(
@@ -462,8 +461,7 @@ class Zorro:
     def _guarded_with_nothing_kept(self, graph: ComputationalGraph) -> ComputationalGraph:
         laboratory = self._laboratory(graph, None, Budget())
         evaluator = laboratory.fixed(range(_DOUBTFUL))
-        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
-        return self._guarded(graph, laboratory, nothing)
+        return self._guarded(graph, laboratory, evaluator.nothing)
 
     def _laboratory(
         self, graph: ComputationalGraph, versus: Versus | None, budget: Budget
@@ -545,20 +543,11 @@ class Zorro:
         found = result.found
         ids = graph.candidates.tolist()
         return Explanation(
-            node=graph.query,
+            query=Query("node", graph.query),
             predicted_class=graph.predicted_class,
             probabilities=tuple(probabilities(graph.scores).tolist()),
-            nodes=tuple(ids[row] for row in found.selection.rows.tolist()),
-            features=tuple(found.selection.columns.tolist()),
-            steps=tuple(
-                Step(
-                    None if move.row is None else ids[move.row],
-                    move.column,
-                    move.fidelity,
-                    move.added,
-                )
-                for move in found.moves
-            ),
+            selected=_selected(found.selection, ids),
+            steps=tuple(_step(move, found.selection.space, ids) for move in found.moves),
             fidelity=self._fidelity(result, laboratory),
             search_fidelity=FidelityEstimate(found.hits, found.samples, p.confidence),
             status=_status(result, graph),
@@ -627,6 +616,24 @@ def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:
         first, size = first + size, 2 * size
 
 
+def _selected(selection: Selection, ids: list[int]) -> dict[str, tuple[int, ...]]:
+    """Return what is selected of each kind: nodes by their ids, features by their columns."""
+    every: dict[str, tuple[int, ...]] = {
+        NODES: tuple(ids[row] for row in selection.rows.tolist()),
+        FEATURES: tuple(selection.columns.tolist()),
+    }
+    return {kind: every[kind] for kind in selection.space.kinds}
+
+
+def _step(move: Move, space: Space, ids: list[int]) -> Step:
+    if move.element is None:
+        return Step(None, (), move.fidelity, move.added)
+    kind, place = move.element
+    columns = space.members_of_group(place).tolist() if kind == FEATURES else []
+    members = (ids[place],) if kind == NODES else tuple(columns)
+    return Step(kind, members, move.fidelity, move.added)
+
+
 def _status(result: Certified, graph: ComputationalGraph) -> Status:
     selection = result.found.selection
     if not result.in_budget:
@@ -635,7 +642,7 @@ def _status(result: Certified, graph: ComputationalGraph) -> Status:
         return "conditional"
     if selection.is_blank:
         return "nothing needed"
-    if selection.nodes.all() and selection.features.all():
+    if selection.is_everything:
         return "everything needed"
     return "reached" if result.certificate is None else "certified"
 

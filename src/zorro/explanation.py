@@ -14,12 +14,15 @@ from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.arguments import check_choice
+from zorro.elements import FEATURES, NODES, Kind
 from zorro.errors import InputError
+from zorro.explanation_formats import FORMAT, up_to_date
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.fidelity.event import Contrast
 from zorro.names import Names
 from zorro.notebook import card
 from zorro.plain_json import parse
+from zorro.question import Query
 from zorro.search.certificate import Certificate
 from zorro.sentence import Claim, phrases, text
 from zorro.typed_values import rebuilt
@@ -37,12 +40,26 @@ MaskType = Literal["attributes", "object", "common_attributes"]
 
 @dataclass(frozen=True)
 class Step:
-    """An element that the search added or took out (none for the start), and what it led to."""
+    """An element that the search added or took out (none for the start), and what it led to.
 
-    node: int | None
-    feature: int | None
+    `members` are the element's ids: of a node its number, of a feature its column, or all the
+    columns of its group.
+    """
+
+    kind: Kind | None
+    members: tuple[int, ...]
     fidelity: float
     added: bool = True
+
+    @property
+    def node(self) -> int | None:
+        """The node, if it is one."""
+        return self.members[0] if self.kind == NODES else None
+
+    @property
+    def feature(self) -> int | None:
+        """The feature, if it is one; the first of a group."""
+        return self.members[0] if self.kind == FEATURES else None
 
 
 @dataclass(frozen=True)
@@ -119,11 +136,10 @@ class Explanation:
     nothing kept, where the set was to go beyond that.
     """
 
-    node: int
+    query: Query
     predicted_class: int
     probabilities: tuple[float, ...]
-    nodes: tuple[int, ...]
-    features: tuple[int, ...]
+    selected: Mapping[str, tuple[int, ...]]  # of each selectable kind, ids ascending
     steps: tuple[Step, ...]
     fidelity: FidelityEstimate
     search_fidelity: FidelityEstimate
@@ -138,6 +154,23 @@ class Explanation:
     versus: Versus | None = None
     chance: FidelityEstimate | None = None
     evaluator_reason: str = ""  # why the model was run, where it could not be traced
+
+    @property
+    def node(self) -> int:
+        """The node that was asked about."""
+        if self.query.level != "node":
+            raise AttributeError(f"the explanation is of {self.query}, not of a node: see query")
+        return self.query.index
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """V_s, the selected nodes."""
+        return self.selected.get(NODES, ())
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """F_s, the selected features."""
+        return self.selected.get(FEATURES, ())
 
     @property
     def probability(self) -> float:
@@ -177,11 +210,10 @@ class Explanation:
         """The facts that `sentence` is about."""
         certificate = self.certificate
         return Claim(
-            node=self.node,
+            query=self.query,
             predicted_class=self.predicted_class,
             probability=self.probability,
-            nodes=len(self.nodes),
-            features=len(self.features),
+            kept={kind: len(members) for kind, members in self.selected.items()},
             status=self.status,
             tau=self.parameters.tau,
             shown=certificate.tau if certificate else self.parameters.tau,
@@ -199,13 +231,13 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return dataclasses.asdict(self)
+        return {"format": FORMAT, **dataclasses.asdict(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
-        """Rebuild an explanation from `to_dict`'s values."""
+        """Rebuild an explanation from `to_dict`'s values, of this version or an earlier one."""
         try:
-            explanation = rebuilt(cls, values)._without_false_claim()
+            explanation = rebuilt(cls, up_to_date(values))._without_false_claim()
             _check_sound(explanation)
         except ValueError as error:
             raise InputError(f"values: not an explanation as to_dict writes it ({error})") from None
@@ -272,8 +304,8 @@ class Explanation:
 
     def __repr__(self) -> str:
         return (
-            f"Explanation(node {self.node} → class {self.predicted_class}{self._against()}: "
-            f"{len(self.nodes)} nodes × {len(self.features)} features, fidelity "
+            f"Explanation({self.query} → class {self.predicted_class}{self._against()}: "
+            f"{self._counts}, fidelity "
             f"{_interval(self.fidelity)}, {self.status})"
         )
 
@@ -301,15 +333,14 @@ class Explanation:
         where = "the whole graph" if g.whole else f"{g.context} nodes of context"
         near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
         return [
-            ("node", f"{self.node}"),
+            (self.query.level, f"{self.query.index}"),
             (
                 "prediction",
                 f"class {self.predicted_class}{self._against()} "
                 f"(probability {self.probability:.2f})",
             ),
-            ("rests on", f"{len(self.nodes)} nodes × {len(self.features)} features"),
-            ("nodes", _listed(self.nodes)),
-            ("features", _listed(self.features)),
+            ("rests on", self._counts),
+            *((kind, _listed(members)) for kind, members in self.selected.items()),
             (
                 "fidelity",
                 f"{_interval(self.fidelity)} on {self._measured_on()} "
@@ -329,6 +360,10 @@ class Explanation:
                 f"{f', since {self.evaluator_reason}' if self.evaluator_reason else ''})",
             ),
         ]
+
+    @property
+    def _counts(self) -> str:
+        return " × ".join(f"{len(members)} {kind}" for kind, members in self.selected.items())
 
     def _measured_on(self) -> str:
         if self.fidelity.attempts:
@@ -362,7 +397,7 @@ def _check_sound(explanation: Explanation) -> None:
     if not 0 <= e.predicted_class < len(e.probabilities):
         raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
     for name, members, size in (
-        ("node", (e.node,), graph.num_nodes),
+        *([("query", (e.query.index,), graph.num_nodes)] if e.query.level == "node" else []),
         ("nodes", e.nodes, graph.num_nodes),
         ("features", e.features, graph.num_features),
     ):

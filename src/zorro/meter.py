@@ -11,10 +11,10 @@ from torch import Tensor
 
 from zorro.arguments import whole_numbers
 from zorro.cut import ComputationalGraph
+from zorro.elements import Selection
 from zorro.fidelity import FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator
 from zorro.inference_mode import outside_inference_mode
-from zorro.selection import Selection
 
 
 class Meter:
@@ -58,7 +58,7 @@ class Meter:
             features: F_s; all when None. A mask (d,) will do too.
         """
         columns = torch.arange(self.graph.x.size(1), device=self.graph.x.device)
-        selection = Selection(
+        selection = Selection.of(
             _chosen("nodes", nodes, self._num_nodes, of=self.graph.candidates),
             _chosen("features", features, columns.numel(), of=columns),
         )

@@ -6,21 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from zorro.errors import InputError
+from zorro.question import Query
 
 Labels = Sequence[str] | Mapping[int, str]
 
 
 @dataclass(frozen=True)
 class Names:
-    """Nouns for nodes and features, and names of single ones where they have some.
+    """Nouns for nodes, features and graphs, and names of single ones where they have some.
 
     >>> names = Names(node="paper", feature="word", classes=["Theory", "Neural Networks"])
-    >>> names.of_class(1), names.of_node(1346), names.counted_features(1)
+    >>> names.of_class(1), names.of_node(1346), names.counted("features", 1)
     ('Neural Networks', 'paper 1346', '1 word')
     """
 
     node: str = "node"
     feature: str = "feature"
+    graph: str = "graph"
     classes: Labels = field(default_factory=dict)
     nodes: Labels = field(default_factory=dict)
     features: Labels = field(default_factory=dict)
@@ -33,17 +35,17 @@ class Names:
         """Return the name of a node, with its noun."""
         return f"{self.node} {label(self.nodes, number) or number}"
 
+    def of_query(self, query: Query) -> str:
+        """Return what was asked about, with its noun."""
+        return self.of_node(query.index) if query.level == "node" else f"{self.graph} {query.index}"
+
     def of_feature(self, number: int) -> str:
         """Return the name of a feature, with its noun unless it has a name of its own."""
         return label(self.features, number) or f"{self.feature} {number}"
 
-    def counted_nodes(self, count: int) -> str:
-        """Return a number of nodes in words."""
-        return counted(count, self.node)
-
-    def counted_features(self, count: int) -> str:
-        """Return a number of features in words."""
-        return counted(count, self.feature)
+    def counted(self, kind: str, count: int) -> str:
+        """Return a number of nodes or features in words."""
+        return counted(count, {"nodes": self.node, "features": self.feature}[kind])
 
 
 def label(labels: Labels, number: int) -> str | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.names import Names
+from zorro.question import Query
 
 _NBSP = "\N{NO-BREAK SPACE}"  # numbers do not part from what they count
 Phrase = tuple[str, bool]  # a piece of text, and whether it is stressed
@@ -17,27 +18,25 @@ class Claim:
     """The facts that the sentence is about.
 
     Args:
-        node: the query.
-        predicted_class: what the model says of it,
-        probability: with this probability.
-        nodes: how many are kept,
-        features: and how many of their features.
+        query: what was asked about.
+        predicted_class: what the model says of it.
+        probability: of that class.
+        kept: how many elements of each selectable kind are kept.
         status: of the explanation.
         tau: the fidelity that was looked for.
         shown: the fidelity that was to be shown: τ, or more where it was to go beyond chance.
         sure: the probability with which the fidelity is at least that, None if it was not shown.
         fidelity: as measured on unseen samples.
-        other: the class that it was asked against, if any,
-        contrast: and in what sense.
+        other: the class that it was asked against, if any.
+        contrast: in what sense it was.
         caveat: what was left at its true values though it may matter, if anything.
         chance: how often random inputs get the same answer, where the set was to go beyond that.
     """
 
-    node: int
+    query: Query
     predicted_class: int
     probability: float
-    nodes: int
-    features: int
+    kept: Mapping[str, int]
     status: str
     tau: float
     shown: float
@@ -64,7 +63,7 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
     said: list[Phrase] = [
         ("The model says ", False),
         (names.of_class(claim.predicted_class), True),
-        (f" (p{_NBSP}{_probability(claim.probability)}) for {names.of_node(claim.node)}", False),
+        (f" (p{_NBSP}{_probability(claim.probability)}) for {names.of_query(claim.query)}", False),
     ]
     if claim.other is not None:
         said += [(". Why not ", False), (names.of_class(claim.other), True), ("? ", False)]
@@ -107,9 +106,8 @@ def _remarks(claim: Claim) -> list[Phrase]:
 
 
 def _kept(claim: Claim, names: Names) -> str:
-    nodes, features = names.counted_nodes(claim.nodes), names.counted_features(claim.features)
-    size = f"{nodes}{_NBSP}×{_NBSP}{features}"
-    if claim.status == "nothing needed" or not (claim.nodes and claim.features):
+    size = f"{_NBSP}×{_NBSP}".join(names.counted(kind, count) for kind, count in claim.kept.items())
+    if claim.status == "nothing needed" or not all(claim.kept.values()):
         return "Even keeping nothing fixed"
     if claim.status == "everything needed":
         return f"Keeping everything fixed that was looked at ({size})"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import functools
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
@@ -35,6 +37,11 @@ def _rebuilt(kind: Any, value: Any, name: str) -> Any:
             raise _other(name, "a list", value)
         each = typing.get_args(kind)[0]
         return tuple(_rebuilt(each, item, f"{name}[{i}]") for i, item in enumerate(value))
+    if origin is collections.abc.Mapping:
+        if not isinstance(value, Mapping):
+            raise _other(name, "an object", value)
+        each = typing.get_args(kind)[1]
+        return {str(key): _rebuilt(each, item, f"{name}.{key}") for key, item in value.items()}
     if origin is Literal:
         if not isinstance(value, str) or value not in typing.get_args(kind):
             choices = ", ".join(map(repr, typing.get_args(kind)))
@@ -51,7 +58,7 @@ def _rebuilt(kind: Any, value: Any, name: str) -> Any:
 
 
 def _dataclass(kind: Any, value: Any, name: str) -> Any:
-    if not isinstance(value, typing.Mapping):
+    if not isinstance(value, Mapping):
         raise _other(name or "values", "an object", value)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     prefix = f"{name}." if name else ""

@@ -28,7 +28,7 @@ def test_classes_have_the_sizes_that_belong_to_their_names(real_graph, dataset):
 
 @pytest.mark.parametrize("dataset", [*DATASETS, "my.npz"])
 def test_every_data_set_has_nouns(dataset):
-    assert names_of(dataset).counted_nodes(2).startswith("2 ")
+    assert names_of(dataset).counted("nodes", 2).startswith("2 ")
 
 
 def test_what_has_no_name_is_numbered():

@@ -10,12 +10,12 @@ from torch_geometric.nn import GATConv, GCNConv, GINEConv, GraphConv, MessagePas
 from torch_geometric.utils import erdos_renyi_graph
 
 from zorro.cut import Extractor
+from zorro.elements import Element, Selection
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator
 from zorro.noise import draws_of, resolve
 from zorro.noise.draws import DenseDraws
 from zorro.predictor import Predictor
-from zorro.selection import Selection
 
 
 class TwoGraphConvolutions(nn.Module):
@@ -110,7 +110,7 @@ def one_by_one(model, evaluator, selection, kwargs, noise):
 def some_selection(evaluator, seed=1):
     torch.manual_seed(seed)
     n, d = evaluator.shape
-    return Selection(torch.rand(n) < 0.4, torch.rand(d) < 0.4)
+    return Selection.of(torch.rand(n) < 0.4, torch.rand(d) < 0.4)
 
 
 def noise_of(evaluator, x):
@@ -130,16 +130,17 @@ def test_hits_equal_a_plain_loop_whatever_the_batch(memory):
     assert 0 < expected.sum() < len(expected)  # otherwise the test could not tell
 
     n, d = evaluator.shape
-    toggling_nodes = evaluator.hits_toggling_nodes(base, torch.arange(n))
+    toggling_nodes = evaluator.hits_toggling(base, "nodes", torch.arange(n))
     for row in range(n):
         assert torch.equal(
-            toggling_nodes[row], one_by_one(model, evaluator, base.toggling_node(row), {}, noise)
+            toggling_nodes[row],
+            one_by_one(model, evaluator, base.toggled(Element("nodes", row)), {}, noise),
         )
-    toggling_features = evaluator.hits_toggling_features(base, torch.arange(d))
+    toggling_features = evaluator.hits_toggling(base, "features", torch.arange(d))
     for column in range(d):
         assert torch.equal(
             toggling_features[column],
-            one_by_one(model, evaluator, base.toggling_feature(column), {}, noise),
+            one_by_one(model, evaluator, base.toggled(Element("features", column)), {}, noise),
         )
 
 
@@ -164,12 +165,12 @@ def test_gains_are_the_slope_towards_each_element():
         entries = everything & base.features
         entries = entries & (torch.arange(evaluator.shape[0]) == row).unsqueeze(1)
         slope = (mean_log_probability(entries, step) - mean_log_probability(entries, 0.0)) / step
-        assert float(gains.nodes[row]) == pytest.approx(float(slope), abs=1e-4)
+        assert float(gains["nodes"][row]) == pytest.approx(float(slope), abs=1e-4)
     for column in (~base.features).nonzero().flatten().tolist():
         entries = everything & base.nodes.unsqueeze(1)
         entries = entries & (torch.arange(evaluator.shape[1]) == column)
         slope = (mean_log_probability(entries, step) - mean_log_probability(entries, 0.0)) / step
-        assert float(gains.features[column]) == pytest.approx(float(slope), abs=1e-4)
+        assert float(gains["features"][column]) == pytest.approx(float(slope), abs=1e-4)
 
 
 def test_a_model_without_gradient_has_no_gains():
@@ -255,7 +256,7 @@ def test_the_papers_four_node_example_by_enumeration():
         for kept in itertools.combinations(range(4), size):
             nodes = torch.zeros(4, dtype=torch.bool)
             nodes[list(kept)] = True
-            hits = evaluator.hits(Selection(nodes, torch.tensor([True])))
+            hits = evaluator.hits(Selection.of(nodes, torch.tensor([True])))
             assert math.isclose(hits.double().mean(), exact(kept))
     # Zeros elsewhere make {v1, v3} valid, and yet it is no more stable than saying nothing much.
     assert exact((0, 2)) < exact((0, 3)) == pytest.approx(35 / 36)

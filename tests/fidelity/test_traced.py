@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from zorro import Zorro, data, models
 from zorro.cut import Extractor
+from zorro.elements import Element, Selection
 from zorro.errors import ModelError
 from zorro.fidelity import BatchedEvaluator, EvaluatorChoice
 from zorro.fidelity.traced import (
@@ -25,7 +26,6 @@ from zorro.fidelity.traced.edges import Edges
 from zorro.fidelity.traced.layers.aggregation import aggregated, by_index
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
-from zorro.selection import Selection
 
 FEATURES, HIDDEN, CLASSES = 9, 6, 3
 
@@ -394,11 +394,11 @@ def compare(traced, batched, *, gains=True, seed=0):
     full = Selection.full(n, d)
     selections = [
         Selection.empty(n, d),
-        Selection(full.nodes, ~full.features),
-        Selection(~full.nodes, full.features),
+        Selection.of(full.nodes, ~full.features),
+        Selection.of(~full.nodes, full.features),
         full,
         *[
-            Selection(
+            Selection.of(
                 torch.rand(n, generator=generator) < share,
                 torch.rand(d, generator=generator) < share,
             )
@@ -409,18 +409,19 @@ def compare(traced, batched, *, gains=True, seed=0):
         rows, columns = torch.arange(number % 2, n, 2), torch.arange(number % 2, d, 2)
         same(traced.scores(selection), batched.scores(selection))
         same(
-            traced.scores_toggling_nodes(selection, rows),
-            batched.scores_toggling_nodes(selection, rows),
+            traced.scores_toggling(selection, "nodes", rows),
+            batched.scores_toggling(selection, "nodes", rows),
         )
         same(
-            traced.scores_toggling_features(selection, columns),
-            batched.scores_toggling_features(selection, columns),
+            traced.scores_toggling(selection, "features", columns),
+            batched.scores_toggling(selection, "features", columns),
         )
         if not gains:
             continue
         ours, theirs = traced.gains(selection), batched.gains(selection)
-        assert torch.allclose(ours.nodes, theirs.nodes, rtol=1e-3, atol=1e-4)
-        assert torch.allclose(ours.features, theirs.features, rtol=1e-3, atol=1e-4)
+        assert set(ours) == set(theirs) == {"nodes", "features"}
+        for kind in ours:
+            assert torch.allclose(ours[kind], theirs[kind], rtol=1e-3, atol=1e-4)
 
 
 def same(ours, theirs):
@@ -579,14 +580,14 @@ def test_aggregations_of_features_are_the_models(aggregation):
     model = on_features(aggregation).eval()
     traced, _ = both(model, x, edge_index, query=7, samples=4)
     n, d = traced.shape
-    half = Selection(torch.arange(n) % 2 == 0, torch.arange(d) % 3 != 0)
+    half = Selection.of(torch.arange(n) % 2 == 0, torch.arange(d) % 3 != 0)
     cases = [
-        (half.toggling_node, traced.scores_toggling_nodes(half, torch.arange(n))),
-        (half.toggling_feature, traced.scores_toggling_features(half, torch.arange(d))),
+        ("nodes", traced.scores_toggling(half, "nodes", torch.arange(n))),
+        ("features", traced.scores_toggling(half, "features", torch.arange(d))),
     ]
-    for toggling, scores in cases:
+    for kind, scores in cases:
         for element, ours in enumerate(scores):
-            for sample, features in enumerate(traced.inputs(toggling(element))):
+            for sample, features in enumerate(traced.inputs(half.toggled(Element(kind, element)))):
                 whole = x.clone()
                 whole[traced.graph.candidates] = features
                 with torch.no_grad():
@@ -607,7 +608,7 @@ def test_gains_are_exact_up_to_the_first_layer(aggregation, most, monkeypatch):
     model = on_features(aggregation).eval()
     traced, _ = both(model, x, edge_index, query=7, samples=6, kind=kind)
     n, d = traced.shape
-    selection = Selection(torch.arange(n) % 3 == 0, torch.arange(d) % 2 == 0)
+    selection = Selection.of(torch.arange(n) % 3 == 0, torch.arange(d) % 2 == 0)
 
     def hidden(inputs):
         whole = x.repeat(6, 1, 1)
@@ -627,8 +628,8 @@ def test_gains_are_exact_up_to_the_first_layer(aggregation, most, monkeypatch):
     nodes = torch.stack([worth(selection.with_node(row)) for row in range(n)])
     features = torch.stack([worth(selection.with_feature(column)) for column in range(d)])
     free, open_ones = ~selection.nodes, ~selection.features
-    assert torch.allclose(gains.nodes[free], nodes[free], rtol=1e-3, atol=1e-5)
-    assert torch.allclose(gains.features[open_ones], features[open_ones], rtol=1e-3, atol=1e-5)
+    assert torch.allclose(gains["nodes"][free], nodes[free], rtol=1e-3, atol=1e-5)
+    assert torch.allclose(gains["features"][open_ones], features[open_ones], rtol=1e-3, atol=1e-5)
 
 
 def balanced(model, x, edge_index):
@@ -727,10 +728,13 @@ def test_candidates_that_the_model_cannot_see(layer):
     traced, batched = both(model, *a_graph(seed=1), query=5, hops=5)
     assert traced.shape[0] > both(model, *a_graph(seed=1), query=5)[0].shape[0]
     compare(traced, batched)
-    half = Selection(torch.arange(traced.shape[0]) % 2 == 1, torch.arange(FEATURES) < 4)
+    half = Selection.of(torch.arange(traced.shape[0]) % 2 == 1, torch.arange(FEATURES) < 4)
     for row in range(traced.shape[0]):
         alone = torch.tensor([row])
-        same(traced.scores_toggling_nodes(half, alone), batched.scores_toggling_nodes(half, alone))
+        same(
+            traced.scores_toggling(half, "nodes", alone),
+            batched.scores_toggling(half, "nodes", alone),
+        )
 
 
 class NodeInputs(nn.Module):
@@ -854,12 +858,12 @@ def test_close_calls_are_left_to_the_model():
         assert torch.equal(traced.scores(selection), batched.scores(selection))
         assert traced._batched.evaluations == before + 30
     rows = torch.arange(traced.shape[0])
-    half = Selection(rows % 2 == 0, torch.arange(FEATURES) % 2 == 0)
-    same(traced.scores_toggling_nodes(half, rows), batched.scores_toggling_nodes(half, rows))
+    half = Selection.of(rows % 2 == 0, torch.arange(FEATURES) % 2 == 0)
+    same(traced.scores_toggling(half, "nodes", rows), batched.scores_toggling(half, "nodes", rows))
     columns = torch.arange(FEATURES)
     assert torch.equal(
-        traced.scores_toggling_features(half, columns),
-        batched.scores_toggling_features(half, columns),
+        traced.scores_toggling(half, "features", columns),
+        batched.scores_toggling(half, "features", columns),
     )
 
 
@@ -883,12 +887,12 @@ def test_redrawn_noise_gives_the_same_scores():
         )
         for memory in (1 << 30, 0)
     )
-    half = Selection(torch.arange(kept.shape[0]) % 2 == 0, torch.arange(FEATURES) % 2 == 0)
+    half = Selection.of(torch.arange(kept.shape[0]) % 2 == 0, torch.arange(FEATURES) % 2 == 0)
     columns = torch.arange(FEATURES)
     same(kept.scores(half), redrawn.scores(half))
     same(
-        kept.scores_toggling_features(half, columns),
-        redrawn.scores_toggling_features(half, columns),
+        kept.scores_toggling(half, "features", columns),
+        redrawn.scores_toggling(half, "features", columns),
     )
 
 

@@ -10,6 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from zorro.explanation import Explanation, GraphSummary, Parameters, Step
 from zorro.fidelity import FidelityEstimate
+from zorro.question import Query
 from zorro.search.certificate import Certificate
 
 
@@ -27,20 +28,19 @@ def edge_index():
 def found():
     """Node 0's explanation: nodes 0, 1 and 5, features 2 and 7."""
     return Explanation(
-        node=0,
+        query=Query("node", 0),
         predicted_class=1,
         probabilities=(0.1, 0.7, 0.2),
-        nodes=(0, 1, 5),
-        features=(2, 7),
+        selected={"nodes": (0, 1, 5), "features": (2, 7)},
         steps=(
-            Step(None, None, 0.2),
-            Step(0, None, 0.4),
-            Step(None, 2, 0.6),
-            Step(1, None, 0.7),
-            Step(3, None, 0.75),
-            Step(5, None, 0.8),
-            Step(None, 7, 0.9),
-            Step(3, None, 0.88, added=False),
+            Step(None, (), 0.2),
+            Step("nodes", (0,), 0.4),
+            Step("features", (2,), 0.6),
+            Step("nodes", (1,), 0.7),
+            Step("nodes", (3,), 0.75),
+            Step("nodes", (5,), 0.8),
+            Step("features", (7,), 0.9),
+            Step("nodes", (3,), 0.88, added=False),
         ),
         fidelity=FidelityEstimate(hits=870, samples=1000),
         search_fidelity=FidelityEstimate(hits=88, samples=100),
@@ -61,11 +61,10 @@ def crowd(found):
     pairs = torch.tensor([[0] * 260, list(range(1, 261))])
     large = dataclasses.replace(
         found,
-        nodes=tuple(range(1, 201)),
-        features=tuple(range(0, 400, 2)),
+        selected={"nodes": tuple(range(1, 201)), "features": tuple(range(0, 400, 2))},
         steps=(
-            Step(None, None, 0.0),
-            *(Step(node, None, node / 201) for node in range(1, 201)),
+            Step(None, (), 0.0),
+            *(Step("nodes", (node,), node / 201) for node in range(1, 201)),
         ),
         graph=dataclasses.replace(found.graph, num_nodes=261, num_features=400, hops=1),
     )

@@ -12,6 +12,7 @@ from matplotlib.colors import to_hex
 
 from zorro import palette, plot
 from zorro.errors import InputError
+from zorro.question import Query
 
 
 def values_of(figure):
@@ -29,7 +30,7 @@ def x():
 
 
 def test_the_values_are_those_of_the_selected_nodes_and_features_with_the_query_first(found, x):
-    asked = dataclasses.replace(found, node=5)
+    asked = dataclasses.replace(found, query=Query("node", 5))
     figure = plot.features(asked, x)
     assert np.allclose(values_of(figure)[1], x[[5, 0, 1]][:, [2, 7]])
     assert ticks(figure.axes[0].yaxis) == ["5", "0", "1"]
@@ -131,7 +132,9 @@ def test_an_empty_selection_says_so(found, x):
         ({"features": ()}, "no feature is selected"),
         ({"nodes": ()}, "no node is selected"),
     ):
-        figure = plot.features(dataclasses.replace(found, **changes), x)
+        figure = plot.features(
+            dataclasses.replace(found, selected={**found.selected, **changes}), x
+        )
         assert [each.get_text() for each in figure.texts] == [text]
 
 

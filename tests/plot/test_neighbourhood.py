@@ -55,7 +55,7 @@ def test_the_query_has_a_ring_and_is_hollow_when_it_is_not_selected(found, edge_
     (ring,) = named(axes, "query")
     assert ring.get_offsets().tolist() == [[0.0, 0.0]]
     assert ring.get_facecolors().size == 0
-    without = dataclasses.replace(found, nodes=(1, 5))
+    without = dataclasses.replace(found, selected={**found.selected, "nodes": (1, 5)})
     hollow, _ = named(plot.explanation(without, edge_index).axes[0], "query")
     assert to_hex(hollow.get_facecolors()[0]) == "#ffffff"
     assert to_hex(hollow.get_edgecolors()[0]) == palette.PLAIN.lower()
@@ -137,7 +137,7 @@ def test_hops_and_title_can_be_given(found, edge_index):
 
 def test_long_names_stay_inside_and_apart(found, edge_index, boxes_of):
     names = [f"a rather long name of node {node}" for node in range(21)]
-    every = dataclasses.replace(found, nodes=tuple(range(17)))
+    every = dataclasses.replace(found, selected={**found.selected, "nodes": tuple(range(17))})
     figure = plot.explanation(every, edge_index, node_names=names)
     boxes = boxes_of(figure, labels_of(figure.axes[0]))
     legend = figure.legends[0].get_window_extent()
@@ -159,7 +159,7 @@ def test_two_hundred_nodes_are_readable_on_a_figure_of_limited_size(crowd, boxes
 
 
 def test_nothing_selected_and_no_edges_are_drawn_too(found, edge_index):
-    empty = dataclasses.replace(found, nodes=(), features=())
+    empty = dataclasses.replace(found, selected={"nodes": (), "features": ()})
     axes = plot.explanation(empty, edge_index).axes[0]
     assert [text.get_text() for text in labels_of(axes)] == ["0"]
     alone = plot.explanation(empty, torch.zeros((2, 0), dtype=torch.int64)).axes[0]

@@ -8,6 +8,7 @@ import pytest
 
 from zorro import data, models
 from zorro.cut import Extractor
+from zorro.elements import FEATURES, NODES
 from zorro.fidelity import EvaluatorChoice
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
@@ -23,6 +24,10 @@ def golden_folder() -> Path | None:
 
 
 FILES = sorted(golden_folder().glob("*.json")) if golden_folder() else []
+
+
+def is_of(move, kind):
+    return move.element is not None and move.element.kind == kind
 
 
 @pytest.mark.skipif(not FILES, reason="no golden files: set ZORRO_PAPER or ZORRO_GOLDEN")
@@ -73,8 +78,8 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
     for ours, theirs in zip(found, golden["explanations"], strict=True):
         steps = [
             {
-                "node": None if move.row is None else ids[move.row],
-                "feature": move.column,
+                "node": ids[move.element.place] if is_of(move, NODES) else None,
+                "feature": move.element.place if is_of(move, FEATURES) else None,
                 "fidelity": pytest.approx(move.fidelity),
             }
             for move in ours.moves
@@ -84,9 +89,9 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
         assert ours.selection.columns.tolist() == theirs["features"]
 
     first = found[0]
-    node_fidelity = {str(ids[row]): hits / samples for row, hits in first.node_ranking.items()}
+    node_fidelity = {str(ids[row]): hits / samples for row, hits in first.rankings[NODES].items()}
     assert node_fidelity == pytest.approx(golden["initial_node_fidelity"])
     top = golden["initial_feature_fidelity_top30"]
-    ranking = list(first.feature_ranking.items())[: len(top)]
+    ranking = list(first.rankings[FEATURES].items())[: len(top)]
     assert [str(column) for column, _ in ranking] == list(top)
     assert [hits / samples for _, hits in ranking] == pytest.approx(list(top.values()))

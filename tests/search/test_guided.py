@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from zorro import Zorro, data, models
+from zorro.elements import Element, Selection
 from zorro.search import GuidedSearch
-from zorro.selection import Selection
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -45,17 +45,17 @@ def test_no_single_element_can_be_dropped(optimality):
         if search.selection.is_blank:
             continue
         for row in search.selection.rows.tolist():
-            without = search.selection.toggling_node(row)
+            without = search.selection.toggled(Element("nodes", row))
             assert without.rows.numel() == 0 or evaluator.hits(without).double().mean() <= tau
         for column in search.selection.columns.tolist():
-            without = search.selection.toggling_feature(column)
+            without = search.selection.toggled(Element("features", column))
             assert without.columns.numel() == 0 or evaluator.hits(without).double().mean() <= tau
 
 
 def test_only_what_is_allowed_is_selected(optimality):
     evaluator = optimality.instance(3)
     n, d = evaluator.shape
-    allowed = Selection(torch.arange(n) > 0, torch.arange(d) % 2 == 0)
+    allowed = Selection.of(torch.arange(n) > 0, torch.arange(d) % 2 == 0)
     search = GuidedSearch(evaluator, allowed=allowed)
     assert not search.grow(1.0)
     assert torch.equal(search.selection.nodes, allowed.nodes)

@@ -7,12 +7,12 @@ import torch
 from torch_geometric.nn import MessagePassing
 
 from zorro.cut import Extractor
+from zorro.elements import Selection
 from zorro.fidelity import BatchedEvaluator
 from zorro.metrics import stability
 from zorro.noise import draws_of, resolve
 from zorro.predictor import Predictor
 from zorro.search import Certified, search, search_multiple
-from zorro.selection import Selection
 
 
 class WeightedVote(MessagePassing):
@@ -57,7 +57,7 @@ def literal_search(evaluator, tau, k):
         mask_features = torch.zeros(features, dtype=torch.bool)
         mask_nodes[list(rows)] = True
         mask_features[list(columns)] = True
-        return int(evaluator.hits(Selection(mask_nodes, mask_features)).sum()) / samples
+        return int(evaluator.hits(Selection.of(mask_nodes, mask_features)).sum()) / samples
 
     everything_v, everything_f = range(nodes), range(features)
     if fidelity([], []) > tau:
@@ -188,8 +188,9 @@ def test_relabelling_nodes_permutes_the_answer():
         extractor = Extractor(predictor, x[order], position[star])
         graph = extractor.extract(int(position[0]))
         evaluator = BatchedEvaluator(predictor, graph, draws_for(NoiseByContent(), graph, 80))
-        every_node = evaluator.hits_toggling_nodes(
-            Selection(torch.zeros(8, dtype=torch.bool), torch.ones(5, dtype=torch.bool)),
+        every_node = evaluator.hits_toggling(
+            Selection.of(torch.zeros(8, dtype=torch.bool), torch.ones(5, dtype=torch.bool)),
+            "nodes",
             position,
         )
         answers.append(every_node)

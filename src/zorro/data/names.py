@@ -38,7 +38,7 @@ def names_of(dataset: str | Path) -> Names:
 
     >>> names_of("Cora").of_class(3)
     'Neural Networks'
-    >>> names_of("my-graph.npz").counted_nodes(2)
+    >>> names_of("my-graph.npz").counted("nodes", 2)
     '2 nodes'
     """
     if not is_name(dataset):

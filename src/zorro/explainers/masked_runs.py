@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from zorro.agreement import same_output
+from zorro.elements import Selection
 from zorro.explainers.subject import Subject
 from zorro.fidelity import EvaluatorChoice
 from zorro.memory import default_budget
 from zorro.predictor import probabilities
-from zorro.selection import Selection
 
 logger = logging.getLogger(__name__)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from zorro.elements import Selection
 from zorro.explainers.masks import Masks
 from zorro.explainers.registry import method
 from zorro.explainers.subject import Subject
@@ -13,7 +14,6 @@ from zorro.memory import default_budget
 from zorro.noise import Noise, draws_of
 from zorro.predictor import Predictor
 from zorro.search import Budget, Laboratory, search, search_certified
-from zorro.selection import Selection
 
 _FRESH = 1000  # samples after the search's own on which explanations are measured
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from zorro.agreement import same_output
 from zorro.cut import ComputationalGraph
+from zorro.elements import NODES, Kind, Selection, Space
 from zorro.errors import ModelError
 from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.event import Event, Predicts
@@ -18,7 +19,6 @@ from zorro.model_state import holds_inference_tensors
 from zorro.noise import Draws
 from zorro.noise.draws import JoinedDraws
 from zorro.predictor import Predictor
-from zorro.selection import Selection
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ class BatchedEvaluator(Evaluator):
         draws: the noise that refills unselected entries, drawn for this query.
         memory: bytes that inputs and messages of one batch may take, roughly.
         event: what counts as a hit; that the prediction stays when None.
+        space: what can be kept; nodes and features when None.
         independent: whether copies in one batch are known not to influence each other; found out
             when None.
         on_batch: called before each batch; what it raises ends the evaluation.
@@ -59,11 +60,13 @@ class BatchedEvaluator(Evaluator):
         *,
         memory: int = DEFAULT_MEMORY,
         event: Event | None = None,
+        space: Space | None = None,
         independent: bool | None = None,
         on_batch: Callable[[], None] = do_nothing,
         reason: str = "",
     ) -> None:
         self.graph = graph
+        self.space = space or Space(*self.shape, device=graph.x.device)
         self.reason = reason
         self.event = event or Predicts(graph.predicted_class)
         self.samples = draws.shape[0]
@@ -122,6 +125,7 @@ class BatchedEvaluator(Evaluator):
             draws,
             memory=self._memory,
             event=self.event,
+            space=self.space,
             independent=self._independent,
             on_batch=self._on_batch,
             reason=self.reason,
@@ -135,8 +139,15 @@ class BatchedEvaluator(Evaluator):
         """Return the perturbed inputs (S, n, d) of a selection."""
         return torch.cat([inputs for inputs, _ in self._inputs(selection)])
 
-    def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the scores (r, S, C) with one of `rows` (r,) added, or taken out if there."""
+    def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of a kind's members added, or taken out if there."""
+        if kind == NODES:
+            return self._scores_toggling_rows(selection, members)
+        if self.space.groups is None:
+            return self._scores_toggling_columns(selection, members)
+        return super().scores_toggling(selection, kind, members)
+
+    def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
         columns = selection.columns  # (f,)
         blocks = []
         for inputs, noise in self._inputs(selection):
@@ -153,8 +164,7 @@ class BatchedEvaluator(Evaluator):
             blocks.append(self._run_pairs(inputs, changed, pair, at, wanted))
         return torch.cat(blocks, dim=1)
 
-    def scores_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
+    def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         rows = selection.rows  # (v,)
         blocks = []
         for inputs, noise in self._inputs(selection):
@@ -199,7 +209,7 @@ class BatchedEvaluator(Evaluator):
         features[unseen] = torch.inf
         if bool((unseen & selection.features).any()):
             nodes.fill_(torch.inf)
-        return Gains(nodes, features)
+        return self._by_kind(nodes, features)
 
     def _gradient(self, x: Tensor) -> Tensor | None:
         """Return the gradient (b, n, d) of the event's log-probability, if there is one."""

@@ -9,6 +9,7 @@ from typing import Literal
 from torch import fx
 
 from zorro.cut import ComputationalGraph
+from zorro.elements import Space
 from zorro.errors import ModelError
 from zorro.fidelity.batched import BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator, do_nothing
@@ -54,6 +55,7 @@ class EvaluatorChoice:
         draws: Draws,
         event: Event | None = None,
         *,
+        space: Space | None = None,
         on_batch: Callable[[], None] = do_nothing,
         searches: bool = True,
     ) -> Evaluator:
@@ -63,6 +65,7 @@ class EvaluatorChoice:
             graph: the query's computational graph.
             draws: the noise.
             event: what counts as a hit; that the prediction stays when None.
+            space: what can be kept; nodes and features when None.
             on_batch: called before each batch of work; what it raises ends the evaluation.
             searches: whether elements will be added, or one selection is to be looked at.
         """
@@ -73,6 +76,7 @@ class EvaluatorChoice:
             draws,
             memory=self._memory,
             event=event,
+            space=space,
             independent=self._are_independent(graph, program),
             on_batch=on_batch,
             reason=reason,

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
+from zorro.elements import (
+    FEATURES,
+    NODES,
+    Element,
+    Kind,
+    Selection,
+    Space,
+    everything_of,
+    nothing_of,
+)
 from zorro.fidelity.event import Event
-from zorro.selection import Selection
 
-
-@dataclass(frozen=True)
-class Gains:
-    """How much each element would add to the event's log-probability, to first order.
-
-    Infinite where the first order says nothing: such an element is to be tested.
-    """
-
-    nodes: Tensor  # (n,)
-    features: Tensor  # (d,)
+# How much each element of each selectable kind would add to the event's log-probability, to first
+# order; infinite where the first order says nothing: such an element is to be tested.
+Gains = Mapping[Kind, Tensor]
 
 
 def do_nothing() -> None:
@@ -41,6 +42,7 @@ class Evaluator(ABC):
     reason: str = ""  # why it is this one, if it is not the fastest
     graph: ComputationalGraph
     event: Event
+    space: Space
     samples: int
     _few: Evaluator | None = None  # on the first samples alone
 
@@ -64,6 +66,16 @@ class Evaluator(ABC):
         """Where the evaluation runs."""
         return self.graph.x.device
 
+    @property
+    def nothing(self) -> Selection:
+        """The empty set."""
+        return nothing_of(self.space)
+
+    @property
+    def everything(self) -> Selection:
+        """All elements."""
+        return everything_of(self.space)
+
     @abstractmethod
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
@@ -72,19 +84,15 @@ class Evaluator(ABC):
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
 
-    @abstractmethod
-    def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the scores (r, S, C) of a selection with one of `rows` (r,) added.
+    def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
+        """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
 
-        A row that is selected already is taken out instead.
+        One that is selected already is taken out instead. Here each set is evaluated on its own;
+        evaluators do better where they can.
         """
-
-    @abstractmethod
-    def scores_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the scores (k, S, C) of a selection with one of `columns` (k,) added.
-
-        A column that is selected already is taken out instead.
-        """
+        each = [Element(kind, index) for index in members.tolist()]
+        parts = [self.scores(selection.toggled(element)) for element in each]
+        return torch.stack(parts) if parts else self.scores(selection).new_zeros(0, 0, 0)
 
     @abstractmethod
     def gains(self, selection: Selection) -> Gains | None:
@@ -137,10 +145,11 @@ class Evaluator(ABC):
         """Return for each sample whether a selection makes the event happen, (S,) bool."""
         return self.event.happens(self.scores(selection))
 
-    def hits_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the hits (r, S) of a selection with one of `rows` (r,) added or taken out."""
-        return self.event.happens(self.scores_toggling_nodes(selection, rows))
+    def hits_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
+        """Return the hits (k, S) of a selection with one of a kind's members added or taken out."""
+        return self.event.happens(self.scores_toggling(selection, kind, members))
 
-    def hits_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the hits (k, S) of a selection with one of `columns` (k,) added or taken out."""
-        return self.event.happens(self.scores_toggling_features(selection, columns))
+    def _by_kind(self, nodes: Tensor, columns: Tensor) -> Gains:
+        """Return gains of rows (n,) and columns (d,) as gains of the selectable elements."""
+        every: Gains = {NODES: nodes, FEATURES: self.space.by_group(columns)}
+        return {kind: every[kind] for kind in self.space.kinds}

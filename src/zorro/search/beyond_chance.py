@@ -9,7 +9,6 @@ from scipy.special import betaincinv
 
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.search.certified import Certified, Laboratory
-from zorro.selection import Selection
 
 _SAMPLES = 1000  # on which the empty set is measured
 _MOST_PLANNED = 15_000
@@ -39,8 +38,7 @@ def search_beyond_chance(
     """
     hits = 0
     for evaluator in laboratory.unseen(_SAMPLES):
-        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
-        hits += int(evaluator.hits(nothing).sum())
+        hits += int(evaluator.hits(evaluator.nothing).sum())
     chance = FidelityEstimate(hits, _SAMPLES, confidence)
     if chance.hits == chance.samples:
         return dataclasses.replace(search(tau=tau, delta=delta), chance=chance)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from zorro.selection import Selection
+from zorro.elements import Selection
 
 
 class BudgetSpent(Exception):  # noqa: N818 - no error: what was found so far is returned
@@ -57,5 +57,4 @@ class Budget:
 
     def allows_more_than(self, selection: Selection) -> bool:
         """Whether a selection may have one more element."""
-        size = selection.rows.numel() + selection.columns.numel()
-        return self.max_elements is None or size < self.max_elements
+        return self.max_elements is None or selection.size < self.max_elements

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from zorro.elements import Selection
 from zorro.fidelity.estimate import FidelityEstimate
 from zorro.fidelity.evaluator import Evaluator
 from zorro.fidelity.evidence import level
@@ -16,7 +17,6 @@ from zorro.search.budget import Budget, BudgetSpent
 from zorro.search.certificate import LEAST, Attempt, Certificate, share_needed
 from zorro.search.found import Found, Move, OnStep, unwatched
 from zorro.search.guided import GuidedSearch
-from zorro.selection import Selection
 
 MOST_ATTEMPTS = 21
 # The search aims above τ: at a fidelity that so many samples would prove, the more the less one
@@ -142,9 +142,9 @@ def search_certified(
         delta: the probability with which the claim may be wrong; None makes none, and the search
             ends when its own samples say that τ is exceeded.
         samples: with which the search starts.
-        k: elements of both kinds together that are tested per step; None tests all.
+        k: elements of all kinds together that are tested per step; None tests all.
         budget: what may be spent.
-        allowed: V_p and F_p; everything when None.
+        allowed: what may be kept; everything when None.
         on_step: told of each step.
         planned: samples that an attempt must be able to take at least; the less one costs, the
             more they are.
@@ -235,8 +235,7 @@ class _Search:
         if self._search is not None:
             return self._result(self._found(self._search), delta)
         evaluator = self._laboratory.seen(range(min(_FEW, self._samples)), limited=False)
-        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
-        self._hits_of_nothing.append(evaluator.hits(nothing))
+        self._hits_of_nothing.append(evaluator.hits(evaluator.nothing))
         return self._result(self._found_nothing(evaluator), delta)
 
     @property
@@ -279,7 +278,7 @@ class _Search:
             delta: of all attempts together.
             planned: samples of an attempt.
         """
-        nothing = Selection.empty(*begun[0].shape, device=begun[0].device)
+        nothing = begun[0].nothing
         attempt = self._attempted(nothing, delta, planned, 1.0, 1)
         while True:
             hits = begun[-1].hits(nothing)
@@ -338,10 +337,9 @@ class _Search:
 
     def _found_nothing(self, evaluator: Evaluator) -> Found:
         """Return the empty set, with its hits on the samples that were looked at."""
-        nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
         hits = torch.cat(self._hits_of_nothing)
         share = float(hits.double().mean())
-        return Found(nothing, int(hits.sum()), hits.numel(), (Move(None, None, share),))
+        return Found(evaluator.nothing, int(hits.sum()), hits.numel(), (Move(None, share),))
 
 
 def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Evaluator]) -> Tensor:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from zorro.selection import Selection
+from zorro.elements import FEATURES, NODES, Element, Kind, Selection
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,7 @@ class Move:
     together, what they led to together.
     """
 
-    row: int | None
-    column: int | None
+    element: Element | None
     fidelity: float
     added: bool = True
 
@@ -33,8 +32,8 @@ class Found:
     hits: int
     samples: int
     moves: tuple[Move, ...]
-    node_ranking: dict[int, int] = field(default_factory=dict)  # row → hits of ({v}, F_p)
-    feature_ranking: dict[int, int] = field(default_factory=dict)  # column → hits of (V_p, {f})
+    # Of each kind: element → hits of it alone, with all that is allowed of the other kinds.
+    rankings: Mapping[Kind, dict[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,18 @@ class Progress:
     """How far a search has come: what it holds, and the fidelity on its own samples."""
 
     step: int
-    nodes: int
-    features: int
+    held: Mapping[Kind, int]  # how many elements of each kind
     fidelity: float
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it holds."""
+        return self.held.get(NODES, 0)
+
+    @property
+    def features(self) -> int:
+        """How many features."""
+        return self.held.get(FEATURES, 0)
 
 
 OnStep = Callable[[Progress], None]
@@ -58,8 +66,7 @@ def progress_of(selection: Selection, moves: Sequence[Move]) -> Progress:
     """Return how far a search has come that has made some moves."""
     return Progress(
         step=len(moves) - 1,  # the first is the start
-        nodes=selection.rows.numel(),
-        features=selection.columns.numel(),
+        held={kind: selection.members(kind).numel() for kind in selection.space.kinds},
         fidelity=moves[-1].fidelity,
     )
 

@@ -10,12 +10,12 @@ from itertools import chain
 import torch
 from torch import Tensor
 
+from zorro.elements import Element, Kind, Selection
 from zorro.fidelity.evaluator import Evaluator, Gains
 from zorro.search.found import Move, OnStep, progress_of, unwatched
-from zorro.selection import Selection
 
 _ROUNDING = 1e-9
-_FIRST_NODES = 16  # tested for the first node
+_FIRST = 16  # tested for the first element
 _SAVING = 0.1  # what a saved unit of entropy counts when elements are taken out
 _PROBABILITY = 0.5  # what a sample's probability counts beside its hit
 # A gain is divided by the entropy that the element adds, to this power: at 0 an element is an
@@ -53,8 +53,7 @@ class _Judged:
 class Trial:
     """A selection with one element toggled, as the samples judge it."""
 
-    is_node: bool
-    element: int
+    element: Element
     judged: _Judged
     cost: float  # the entropy that the element adds or saves
 
@@ -79,8 +78,8 @@ class GuidedSearch:
 
     Args:
         evaluator: of the query.
-        k: elements tested per step, of both kinds together; None tests all.
-        allowed: V_p and F_p; everything when None.
+        k: elements tested per step, of all kinds together; None tests all.
+        allowed: what may be kept; everything when None.
         may_go_on: asked before each step with the selection; the search stops when it says no.
         on_step: told of each step.
     """
@@ -94,16 +93,17 @@ class GuidedSearch:
         may_go_on: Callable[[Selection], bool] = lambda selection: True,
         on_step: OnStep = unwatched,
     ) -> None:
-        self._k = None if k is None else (k + 1) // 2
+        self._kinds = evaluator.space.kinds
+        self._k = None if k is None else math.ceil(k / len(self._kinds))
         self._may_go_on = may_go_on
         self._on_step = on_step
-        self._allowed = allowed or Selection.full(*evaluator.shape, device=evaluator.device)
+        self._allowed = allowed or evaluator.everything
         self._evaluator = evaluator
         self._came_from_above = False
         self.weights = torch.ones(evaluator.samples, device=evaluator.device).double()
-        self.selection = Selection.empty(*evaluator.shape, device=evaluator.device)
+        self.selection = evaluator.nothing
         self._now = self._judged(evaluator.scores(self.selection).unsqueeze(0))[0]
-        self.moves = [Move(None, None, self.fidelity)]
+        self.moves = [Move(None, self.fidelity)]
         on_step(progress_of(self.selection, self.moves))
 
     @property
@@ -138,10 +138,8 @@ class GuidedSearch:
                 return False
             if self._is_hopeless and self._comes_from_above(target):
                 return True
-            best = self._best_additions(target)
-            if not best:
+            if not self._add_best(target):
                 return False
-            self._add(best)
         return True
 
     def prune(self, target: float) -> None:
@@ -152,14 +150,14 @@ class GuidedSearch:
         that stays huge only those are tested that matter least to first order, many at a time: it
         cannot do without the least of them, and nothing is said of the others.
         """
-        if self._size >= _HUGE and self._drop_together(target):
+        if self.selection.size >= _HUGE and self._drop_together(target):
             return
         while True:
             spare = self._spare(self._removals(), target)
             if not spare:
                 return
             self._toggle(spare[0])
-            while len(spare) > 1 and self._size >= _LARGE:
+            while len(spare) > 1 and self.selection.size >= _LARGE:
                 next_ones = spare[1 : 1 + _TESTED_AGAIN]
                 tested = self._spare(self._tested_again(next_ones), target)
                 if tested:
@@ -169,7 +167,8 @@ class GuidedSearch:
     @property
     def _is_hopeless(self) -> bool:
         """Whether many elements were added and next to nothing was reached."""
-        return self._size >= _HUGE and self.fidelity < _HOPELESS and not self._came_from_above
+        is_huge = self.selection.size >= _HUGE
+        return is_huge and self.fidelity < _HOPELESS and not self._came_from_above
 
     def _comes_from_above(self, target: float) -> bool:
         """Start again from all that is allowed, where that reaches the target."""
@@ -177,12 +176,9 @@ class GuidedSearch:
         if not self._may_go_on(self._allowed):
             return False
         everything_else = [
-            Trial(is_node, element, self._now, 0.0)
-            for is_node, missing in (
-                (True, self._allowed.nodes & ~self.selection.nodes),
-                (False, self._allowed.features & ~self.selection.features),
-            )
-            for element in missing.nonzero().flatten().tolist()
+            Element(kind, index)
+            for kind in self._kinds
+            for index in self._open(kind).nonzero().flatten().tolist()
         ]
         return self._toggle_all(everything_else, target)
 
@@ -192,167 +188,148 @@ class GuidedSearch:
         Returns:
             Whether that has settled it: the set is huge still, and no further one can be spared.
         """
-        several = {True: self.selection.rows.numel(), False: self.selection.columns.numel()}
+        several = {kind: self.selection.members(kind).numel() for kind in self._kinds}
         gains = None
-        while self._size >= _HUGE and any(several.values()):
+        while self.selection.size >= _HUGE and any(several.values()):
             gains = gains or self._evaluator.gains_on(_RANKED_ON, self.selection)
             if gains is None:
                 return False
-            is_node = several[True] >= several[False]
-            spare = [one for one in self._ranked(gains, selected=True) if one.is_node == is_node]
-            several[is_node] = min(several[is_node], len(spare) // 2)
-            least = spare[: several[is_node]]
+            kind = max(self._kinds, key=several.__getitem__)
+            spare = [one for one in self._ranked(gains, selected=True) if one.kind == kind]
+            several[kind] = min(several[kind], len(spare) // 2)
+            least = spare[: several[kind]]
             if least and self._toggle_all(least, target):
                 gains = None
-                several[is_node] *= 2
+                several[kind] *= 2
             else:
-                several[is_node] //= 2
-        return self._size >= _HUGE
+                several[kind] //= 2
+        return self.selection.size >= _HUGE
 
-    def _toggle_all(self, trials: list[Trial], target: float | None = None) -> bool:
+    def _toggle_all(self, elements: list[Element], target: float | None = None) -> bool:
         """Add or take out elements together, if a target is reached then; return whether."""
-        toggled = self.selection
-        for trial in trials:
-            toggled = _toggled(toggled, trial)
+        toggled = self.selection.toggled(*elements)
         judged = self._judged(self._evaluator.scores(toggled).unsqueeze(0))[0]
         if target is not None and not _is_enough(judged.fidelity, target):
             return False
-        added = [not _holds(self.selection, trial) for trial in trials]
+        added = [not self.selection.holds(element) for element in elements]
         self.selection, self._now = toggled, judged
-        for trial, was_added in zip(trials, added, strict=True):
-            self._moved(trial, judged.fidelity, added=was_added)
+        for element, was_added in zip(elements, added, strict=True):
+            self._moved(element, judged.fidelity, added=was_added)
         return True
 
-    @property
-    def _size(self) -> int:
-        return self.selection.rows.numel() + self.selection.columns.numel()
-
-    def _best_additions(self, target: float) -> list[Trial]:
-        """Return the element to add, or several where many are needed still."""
-        if self.selection.rows.numel() == 0:
-            first = self._first_node()
-            return [] if first is None else [first]
+    def _add_best(self, target: float) -> bool:
+        """Add an element, or several where many are needed still; return whether there was one."""
+        if self._is_first_of_several_kinds:
+            return self._add_first()
         gains = self._evaluator.gains(self.selection)
         several = self._at_a_time(target)
         if gains is not None and several > 1:
             best = self._ranked(gains, selected=False)[:several]
             if len(best) > 1:
-                return best
-        trials = [*self._feature_trials(gains), *self._node_trials(gains)]
-        trials.sort(
-            key=lambda trial: (trial.value - self._now.value) / trial.cost**_THRIFT, reverse=True
-        )
-        return trials[:1]
+                return self._toggle_all(self._as_many_as_may(best))
+        trials = [trial for kind in reversed(self._kinds) for trial in self._additions(kind, gains)]
+        if not trials:
+            return False
+        self._toggle(max(trials, key=lambda one: (one.value - self._now.value) / one.cost**_THRIFT))
+        return True
+
+    @property
+    def _is_first_of_several_kinds(self) -> bool:
+        """Whether nothing is selected yet, and one element alone would keep nothing."""
+        return len(self._kinds) > 1 and self.selection.members(self._kinds[0]).numel() == 0
 
     def _at_a_time(self, target: float) -> int:
         """Return how many elements to add next."""
+        size = self.selection.size
         if target - self.fidelity > _FAR:
-            return self._size // _FOR_ONE_MORE_FAR if self._size >= _LARGE else 1
-        return self._size // _FOR_ONE_MORE_NEAR if self._size >= _HUGE else 1
+            return size // _FOR_ONE_MORE_FAR if size >= _LARGE else 1
+        return size // _FOR_ONE_MORE_NEAR if size >= _HUGE else 1
 
-    def _ranked(self, gains: Gains, *, selected: bool) -> list[Trial]:
+    def _ranked(self, gains: Gains, *, selected: bool) -> list[Element]:
         """Return elements, untested: those first that add most for their entropy, to first order.
 
         Or of the selected ones those first that are missed least.
         """
-        chosen = torch.cat([self.selection.nodes, self.selection.features])
-        allowed = torch.cat([self._allowed.nodes, self._allowed.features])
-        costs = [
-            _entropy_of_one_more(int(kind.sum()) - selected)
-            for kind in (self.selection.nodes, self.selection.features)
-        ]
-        gained = torch.cat([gains.nodes, gains.features])
-        nodes = gains.nodes.numel()
-        worth = torch.cat([gains.nodes / costs[0] ** _THRIFT, gains.features / costs[1] ** _THRIFT])
-        wanted = chosen if selected else allowed & ~chosen & (gained > 0)
-        places = (wanted & (gained < torch.inf)).nonzero().flatten()
-        places = places[worth[places].argsort(descending=not selected, stable=True)]
-        return [
-            Trial(is_node, place if is_node else place - nodes, self._now, costs[1 - is_node])
-            for place in places.tolist()
-            for is_node in (place < nodes,)
-        ]
+        found: list[Element] = []
+        worths: list[Tensor] = []
+        for kind in self._kinds:
+            gained, chosen = gains[kind], self.selection.masks[kind]
+            wanted = chosen if selected else self._open(kind) & (gained > 0)
+            places = (wanted & (gained < torch.inf)).nonzero().flatten()
+            cost = _entropy_of_one_more(self.selection.members(kind).numel() - selected)
+            found += [Element(kind, index) for index in places.tolist()]
+            worths.append(gained[places] / cost**_THRIFT)
+        order = torch.cat(worths).argsort(descending=not selected, stable=True)
+        return [found[place] for place in order.tolist()]
 
-    def _add(self, trials: list[Trial]) -> None:
-        """Add one element that was tested, or as many others as may be added."""
-        if len(trials) == 1:
-            self._toggle(trials[0])
-            return
-        several, so_far = [], self.selection
-        for trial in trials:
+    def _as_many_as_may(self, elements: list[Element]) -> list[Element]:
+        """Return the first elements, as many as may be added, one at least."""
+        several, so_far = elements[:1], self.selection.toggled(*elements[:1])
+        for element in elements[1:]:
             if not self._may_go_on(so_far):
                 break
-            so_far = _toggled(so_far, trial)
-            several.append(trial)
-        self._toggle_all(several)
+            so_far = so_far.toggled(element)
+            several.append(element)
+        return several
+
+    def _open(self, kind: Kind) -> Tensor:
+        """Return which elements of a kind may be added."""
+        return self._allowed.masks[kind] & ~self.selection.masks[kind]
 
     def _spare(self, trials: Iterable[Trial], target: float) -> list[Trial]:
         """Return the elements without which the target is reached, the least missed first."""
         spare = [trial for trial in trials if _is_enough(trial.fidelity, target)]
         return sorted(spare, key=lambda trial: trial.value + _SAVING * trial.cost, reverse=True)
 
-    def _first_node(self) -> Trial | None:
-        """Return the node that says most by itself: with all its allowed features."""
-        whole = Selection(self.selection.nodes, self._allowed.features)
+    def _add_first(self) -> bool:
+        """Add the node that says most by itself, with all its allowed features."""
+        kind, *others = self._kinds
+        whole = self.selection.with_all_of(self._allowed, others)
         gains = self._evaluator.gains(whole)
-        rows = self._first(
-            self._allowed.nodes, None if gains is None else gains.nodes, _FIRST_NODES
+        members = self._first(
+            self._allowed.masks[kind], None if gains is None else gains[kind], _FIRST
         )
-        if rows.numel() == 0:
-            return None
-        judged = self._judged(self._evaluator.scores_toggling_nodes(whole, rows))
+        if members.numel() == 0:
+            return False
+        judged = self._judged(self._evaluator.scores_toggling(whole, kind, members))
         best = max(range(len(judged)), key=lambda i: judged[i].value)
         # Without features the node changes nothing yet.
-        return Trial(True, int(rows[best]), self._now, cost=1.0)
+        self._toggle(Trial(Element(kind, int(members[best])), self._now, cost=1.0))
+        return True
 
-    def _feature_trials(self, gains: Gains | None) -> Iterator[Trial]:
-        open_ones = self._allowed.features & ~self.selection.features
-        columns = self._first(open_ones, None if gains is None else gains.features, self._k)
-        cost = _entropy_of_one_more(self.selection.columns.numel())
-        scores = self._evaluator.scores_toggling_features(self.selection, columns)
-        return self._trials(False, columns, scores, cost)
-
-    def _node_trials(self, gains: Gains | None) -> Iterator[Trial]:
-        if self.selection.columns.numel() == 0:
+    def _additions(self, kind: Kind, gains: Gains | None) -> Iterator[Trial]:
+        """Test the best elements of a kind, unless it is idle: another kind has none selected."""
+        if not all(self.selection.members(other).numel() for other in self._kinds if other != kind):
             return iter(())
-        open_ones = self._allowed.nodes & ~self.selection.nodes
-        rows = self._first(open_ones, None if gains is None else gains.nodes, self._k)
-        cost = _entropy_of_one_more(self.selection.rows.numel())
-        scores = self._evaluator.scores_toggling_nodes(self.selection, rows)
-        return self._trials(True, rows, scores, cost)
+        members = self._first(self._open(kind), None if gains is None else gains[kind], self._k)
+        scores = self._evaluator.scores_toggling(self.selection, kind, members)
+        cost = _entropy_of_one_more(self.selection.members(kind).numel())
+        return self._trials(kind, members, scores, cost)
 
     def _removals(self) -> Iterator[Trial]:
-        return chain(
-            self._removals_of(True, self.selection.rows),
-            self._removals_of(False, self.selection.columns),
+        return chain.from_iterable(
+            self._removals_of(kind, self.selection.members(kind)) for kind in self._kinds
         )
 
     def _tested_again(self, trials: list[Trial]) -> Iterator[Trial]:
         """Test the removal of elements that were tested before another one was taken out."""
-        for is_node in (True, False):
-            elements = [trial.element for trial in trials if trial.is_node == is_node]
-            if elements:
+        for kind in self._kinds:
+            members = [trial.element.place for trial in trials if trial.element.kind == kind]
+            if members:
                 device = self._evaluator.device
-                yield from self._removals_of(is_node, torch.tensor(elements, device=device))
+                yield from self._removals_of(kind, torch.tensor(members, device=device))
 
-    def _removals_of(self, is_node: bool, elements: Tensor) -> Iterator[Trial]:
+    def _removals_of(self, kind: Kind, members: Tensor) -> Iterator[Trial]:
         """Test the removal of some elements of a kind; one of each kind must stay."""
-        count = (self.selection.rows if is_node else self.selection.columns).numel()
+        count = self.selection.members(kind).numel()
         if count <= 1:
             return iter(())
-        toggling = (
-            self._evaluator.scores_toggling_nodes
-            if is_node
-            else self._evaluator.scores_toggling_features
-        )
-        scores = toggling(self.selection, elements)
-        return self._trials(is_node, elements, scores, _entropy_of_one_more(count - 1))
+        scores = self._evaluator.scores_toggling(self.selection, kind, members)
+        return self._trials(kind, members, scores, _entropy_of_one_more(count - 1))
 
-    def _trials(
-        self, is_node: bool, elements: Tensor, scores: Tensor, cost: float
-    ) -> Iterator[Trial]:
-        for element, judged in zip(elements.tolist(), self._judged(scores), strict=True):
-            yield Trial(is_node, element, judged, cost=cost)
+    def _trials(self, kind: Kind, members: Tensor, scores: Tensor, cost: float) -> Iterator[Trial]:
+        for index, judged in zip(members.tolist(), self._judged(scores), strict=True):
+            yield Trial(Element(kind, index), judged, cost=cost)
 
     def _first(self, open_ones: Tensor, gains: Tensor | None, count: int | None) -> Tensor:
         """Return the `count` elements with the highest gains among those that are open.
@@ -378,27 +355,15 @@ class GuidedSearch:
         return list(map(_Judged, hits, fidelity.tolist(), probability.tolist()))
 
     def _toggle(self, trial: Trial) -> None:
-        added = not _holds(self.selection, trial)
-        self.selection = _toggled(self.selection, trial)
+        added = not self.selection.holds(trial.element)
+        self.selection = self.selection.toggled(trial.element)
         self._now = trial.judged
-        self._moved(trial, trial.fidelity, added=added)
+        self._moved(trial.element, trial.fidelity, added=added)
 
-    def _moved(self, trial: Trial, fidelity: float, *, added: bool) -> None:
+    def _moved(self, element: Element, fidelity: float, *, added: bool) -> None:
         """Take a move down and tell of it."""
-        row, column = (trial.element, None) if trial.is_node else (None, trial.element)
-        self.moves.append(Move(row, column, fidelity, added))
+        self.moves.append(Move(element, fidelity, added))
         self._on_step(progress_of(self.selection, self.moves))
-
-
-def _holds(selection: Selection, trial: Trial) -> bool:
-    """Whether an element is selected."""
-    return bool((selection.nodes if trial.is_node else selection.features)[trial.element])
-
-
-def _toggled(selection: Selection, trial: Trial) -> Selection:
-    """Return a selection with an element added, or taken out if it is there."""
-    toggling = selection.toggling_node if trial.is_node else selection.toggling_feature
-    return toggling(trial.element)
 
 
 def _is_enough(fidelity: float, target: float) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from zorro.elements import Selection
 from zorro.fidelity.evaluator import Evaluator
 from zorro.search.certified import Certified
 from zorro.search.found import reaches
-from zorro.selection import Selection
 
 
 def search_multiple(
@@ -20,20 +20,20 @@ def search_multiple(
 ) -> Iterator[Certified]:
     """Yield explanations, each disjoint from those it descends from.
 
-    After an explanation is found, the search is repeated twice on what remains: once without its
-    nodes (all allowed features), once without its features (all allowed nodes). A branch ends
-    when the fidelity of everything it still allows is not above τ, or at `max_depth`. Different
-    branches may yield the same set.
+    After an explanation is found, the search is repeated on what remains, once for each kind of
+    element: without its nodes (all allowed features), without its features (all allowed nodes). A
+    branch ends when the fidelity of everything it still allows is not above τ, or at `max_depth`.
+    Different branches may yield the same set.
 
     Args:
         evaluator: of the query, on the search's samples.
-        find: searches within V_p and F_p.
+        find: searches within what is allowed.
         tau: the fidelity that each set must exceed.
         max_depth: how many explanations may lie on one branch.
-        allowed: V_p and F_p; everything when None.
+        allowed: what may be kept; everything when None.
     """
     if allowed is None:
-        allowed = Selection.full(*evaluator.shape, device=evaluator.device)
+        allowed = evaluator.everything
     if max_depth < 1:
         return
     reachable = int(evaluator.hits(allowed).sum())
@@ -44,8 +44,6 @@ def search_multiple(
     selection = result.found.selection
     if selection.is_blank:
         return  # nothing is needed, so nothing can be removed
-    for rest in (
-        allowed.without(selection, nodes=True),
-        allowed.without(selection, features=True),
-    ):
+    for kind in selection.space.kinds:
+        rest = allowed.without(selection, kind)
         yield from search_multiple(evaluator, find, tau=tau, max_depth=max_depth - 1, allowed=rest)

@@ -8,6 +8,7 @@ from functools import cache
 
 from torch import Tensor
 
+from zorro.elements import FEATURES, NODES
 from zorro.explainers import Masks, Subject, build_with, evaluate, methods_with
 from zorro.fidelity import FidelityEstimate
 from zorro.page import payload
@@ -85,7 +86,7 @@ def _shown(
             [f"For {names.of_node(graph.query)}, which the model says is ", 0],
             [names.of_class(graph.predicted_class), 1],
             [f", {method} ranks ", 0],
-            [f"{names.counted_nodes(len(nodes))} × {names.counted_features(len(features))}", 1],
+            [f"{names.counted(NODES, len(nodes))} × {names.counted(FEATURES, len(features))}", 1],
             [" highest; with all else random the prediction stays in ", 0],
             [f"{fidelity.value:.0%}", 1],
             [f" of {fidelity.samples} random worlds.", 0],

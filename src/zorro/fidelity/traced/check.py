@@ -7,6 +7,7 @@ from torch import Tensor
 
 from zorro.agreement import same_output
 from zorro.cut import ComputationalGraph
+from zorro.elements import FEATURES, NODES, Element, Selection
 from zorro.fidelity.batched import BatchedEvaluator
 from zorro.fidelity.traced.evaluator import TracedEvaluator
 from zorro.fidelity.traced.layers import Unserved
@@ -14,7 +15,6 @@ from zorro.fidelity.traced.program import Program
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws
 from zorro.predictor import Predictor
-from zorro.selection import Selection
 
 _LARGE, _VERY_LARGE = 1 << 19, 1 << 20  # entries of the graph's features
 
@@ -68,9 +68,8 @@ def _trial(traced: TracedEvaluator, *, each: int) -> tuple[list[Selection], Tens
         traced: the evaluator that is tried.
         each: elements of each kind that are toggled.
     """
-    nothing = Selection.empty(*traced.shape, device=traced.device)
     generator = torch.Generator().manual_seed(0)
-    half = Selection(
+    half = Selection.of(
         torch.rand(traced.shape[0], generator=generator).to(traced.device) < 0.5,
         torch.rand(traced.shape[1], generator=generator).to(traced.device) < 0.5,
     )
@@ -79,16 +78,16 @@ def _trial(traced: TracedEvaluator, *, each: int) -> tuple[list[Selection], Tens
     scores = torch.cat(
         [
             traced.scores(half),
-            traced.scores(nothing),
-            *traced.scores_toggling_nodes(half, row),
-            *traced.scores_toggling_features(half, column),
+            traced.scores(traced.nothing),
+            *traced.scores_toggling(half, NODES, row),
+            *traced.scores_toggling(half, FEATURES, column),
         ]
     )
     selections = [
         half,
-        nothing,
-        *[half.toggling_node(int(index)) for index in row],
-        *[half.toggling_feature(int(index)) for index in column],
+        traced.nothing,
+        *[half.toggled(Element(NODES, int(index))) for index in row],
+        *[half.toggled(Element(FEATURES, int(index))) for index in column],
     ]
     return selections, scores
 

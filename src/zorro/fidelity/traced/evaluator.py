@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
+from zorro.elements import NODES, Kind, Selection
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.traced.change import Change
@@ -24,7 +25,6 @@ from zorro.model_state import undisturbed
 from zorro.noise import Draws
 from zorro.noise.draws import JoinedDraws
 from zorro.predictor import Predictor
-from zorro.selection import Selection
 
 # Where the two best scores are closer than this, rounding could decide: the model itself is asked.
 # Relative to 1 + the largest score; on the paper's models no score was off by more than 2e-6, and
@@ -102,6 +102,7 @@ class TracedEvaluator(Evaluator):
     ) -> None:
         self.graph = graph
         self.event = batched.event
+        self.space = batched.space
         self.samples = draws.shape[0]
         self._runs = 0
         self._predictor = predictor
@@ -220,8 +221,15 @@ class TracedEvaluator(Evaluator):
         """Return the perturbed inputs (S, n, d) of a selection."""
         return self._batched.inputs(selection)
 
-    def scores_toggling_features(self, selection: Selection, columns: Tensor) -> Tensor:
-        """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
+    def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of a kind's members added, or taken out if there."""
+        if kind == NODES:
+            return self._scores_toggling_rows(selection, members)
+        if self.space.groups is None:
+            return self._scores_toggling_columns(selection, members)
+        return super().scores_toggling(selection, kind, members)
+
+    def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
@@ -238,8 +246,7 @@ class TracedEvaluator(Evaluator):
             self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part])
         return self._settled(scores, ran, selection, columns=columns)
 
-    def scores_toggling_nodes(self, selection: Selection, rows: Tensor) -> Tensor:
-        """Return the scores (k, S, C) with one of `rows` (k,) added, or taken out if there."""
+    def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
@@ -262,7 +269,7 @@ class TracedEvaluator(Evaluator):
         for terms in self._terms:
             nodes += terms.node_gains(gradients, selection)
             features += terms.feature_gains(gradients, selection)
-        return Gains(nodes / self.samples, features / self.samples)
+        return self._by_kind(nodes / self.samples, features / self.samples)
 
     def _gradients(self, base: _Base) -> dict[fx.Node, Tensor]:
         """Return the gradient of the event's log-probability for each entry's states."""

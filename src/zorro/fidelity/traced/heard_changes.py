@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from zorro.elements import Selection
 from zorro.fidelity.traced.changed_input import ChangedInput
 from zorro.fidelity.traced.entries_of_columns import is_set, picked
 from zorro.fidelity.traced.heard_entry import HeardEntry, Listener
-from zorro.selection import Selection
 
 _NUMBERS_AT_ONCE = 1 << 22
 _MOSTLY = 0.5  # of columns and samples differ: then all are looked at, which is quicker a number

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 from torch import Tensor, fx
 
+from zorro.elements import Selection
 from zorro.fidelity.traced.change import Change, Moved
 from zorro.fidelity.traced.changed_input import ChangedInput
 from zorro.fidelity.traced.heard_changes import HeardChange, of_columns, of_nodes
 from zorro.fidelity.traced.heard_entry import HeardEntry
 from zorro.fidelity.traced.terms import States, Toggled
 from zorro.noise import Draws
-from zorro.selection import Selection
 
 _MOST_FOR_GAINS = 1 << 22  # messages of one row: gains need not be of all samples
 _MOST_KEPT = 1 << 23  # numbers of the changes that are kept

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor, fx
 
+from zorro.elements import Selection
 from zorro.fidelity.traced.change import Change
 from zorro.fidelity.traced.changed_input import ChangedInput
 from zorro.fidelity.traced.entry import Entry
 from zorro.fidelity.traced.plan import Mixing
 from zorro.fidelity.traced.terms import States, Toggled
-from zorro.selection import Selection
 
 _NUMBERS_AT_ONCE = 1 << 23
 

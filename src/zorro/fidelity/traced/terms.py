@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 
 from torch import Tensor, fx
 
+from zorro.elements import Selection
 from zorro.fidelity.traced.change import Change
-from zorro.selection import Selection
 
 States = Mapping[fx.Node, Tensor]  # of each entry, (q, S, h)
 Changes = Callable[[Tensor, Tensor], dict[fx.Node, Change]]  # of candidates (p,) in samples (p,)
