@@ -58,7 +58,7 @@ def check_members(name: str, members: Any, *, graphs: int) -> None:
         raise InputError(f"{name}: expected an int64 tensor of graphs' numbers (k,), got {got}")
     for number in members[(members < 0) | (members >= graphs)].tolist():
         raise InputError(f"{name}: expected numbers from 0 to {graphs - 1}, got {number}")
-    if members.unique().numel() != members.numel():
+    if len(set(members.tolist())) != members.numel():
         raise InputError(f"{name}: expected each graph at most once, got some twice")
 
 

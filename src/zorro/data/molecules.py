@@ -84,10 +84,10 @@ def _molecules(arrays: Arrays, *, classes: bool) -> list[Data]:
     return [
         Data(x=atoms, edge_index=ends, edge_attr=bonds, y=y, attribution=attribution)
         for atoms, attribution, ends, bonds, y in zip(
-            *(values.split(nodes) for values in of_nodes),
-            edge_index.split(edges, dim=1),
-            edge_attr.split(edges),
-            targets.split(1),
+            *(torch.split(values, nodes) for values in of_nodes),
+            torch.split(edge_index, edges, dim=1),
+            torch.split(edge_attr, edges),
+            torch.split(targets, 1),
             strict=True,
         )
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -48,7 +49,7 @@ def _graphs(raw: Path, folder: str) -> list[Data]:
     bounds, edge_bounds = slices["x"].tolist(), slices["edge_index"].tolist()
     _check_sizes(raw, folder, x=x, y=whole.y, bounds=bounds)
     graphs = []
-    for number, (first, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for number, (first, end) in enumerate(pairwise(bounds)):
         edges = slice(*edge_bounds[number : number + 2])
         graph = Data(x=x[first:end], edge_index=whole.edge_index[:, edges])
         graph.y = whole.y[number : number + 1]  # (1,)

@@ -34,7 +34,7 @@ class GraphGCN(nn.Module):
         in_channels: int,
         out_channels: int,
         *,
-        pooling: str = "mean",
+        pooling: str = "add",
         regression: bool = False,
     ) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class GraphGAT(nn.Module):
         in_channels: int,
         out_channels: int,
         *,
-        pooling: str = "mean",
+        pooling: str = "add",
         regression: bool = False,
     ) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class GraphAPPNP(nn.Module):
         in_channels: int,
         out_channels: int,
         *,
-        pooling: str = "mean",
+        pooling: str = "add",
         regression: bool = False,
     ) -> None:
         super().__init__()
@@ -141,8 +141,9 @@ class GraphAPPNP(nn.Module):
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """Return the log-probabilities of the classes, (B, C)."""
-        x = self.lin2(functional.relu(self.lin1(x)))  # (N, 64)
-        x = functional.relu(self.prop(x, edge_index, edge_weight))  # (N, 64)
+        x = functional.relu(self.lin1(x))  # (N, 64)
+        x = functional.relu(self.lin2(x))  # (N, 64)
+        x = self.prop(x, edge_index, edge_weight)  # (N, 64)
         scores: Tensor = self.readout(x, batch)
         return scores
 

@@ -71,5 +71,5 @@ def in_order(
     dataset: GraphDataset, members: Tensor, inputs: Sequence[str] = ()
 ) -> Iterator[GraphBatch]:
     """Yield the graphs with the numbers `members` in large batches, in their order."""
-    for piece in members.split(_AT_ONCE):
+    for piece in torch.split(members, _AT_ONCE):
         yield batch_of(dataset, piece, inputs)
