@@ -13,7 +13,7 @@ DATASETS = {
     "pubmed": "citations: 19,717 nodes, 500 features, 3 classes",
 }
 GRAPH_DATASETS = {
-    "benzene": "12,000 molecules: is there a benzene ring? (needs ZORRO_MOLECULES)",
+    "benzene": "12,000 molecules: a benzene ring? (needs ZORRO_MOLECULES)",
     "crippen": "1,127 molecules with their logP (needs ZORRO_MOLECULES)",
     "mutag": "188 molecules, 7 kinds of atoms: mutagens or not",
     "mutagenicity": "4,337 molecules, 14 kinds of atoms: mutagens or not",

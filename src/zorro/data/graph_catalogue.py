@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from zorro.data import molecules, tu
 from zorro.data.graph_dataset import GraphDataset
 from zorro.data.graph_split import TRAIN_VAL_TEST, deal
-from zorro.data.graph_validation import check_graphs
+from zorro.data.graph_validation import check_graphs, check_members
 from zorro.data.spelling import hint, known_as
 from zorro.data.validation import check_seed
 from zorro.errors import DatasetError, InputError
@@ -141,6 +141,7 @@ def _divided(
 
 def _molecules(name: str, *, seed: int, class_names: tuple[str, ...]) -> GraphDataset:
     graphs, members, test, smiles = molecules.read(name, classes=bool(class_names))
+    check_members("train", members, graphs=len(graphs))
     targets = torch.cat([graph.y for graph in graphs])  # (B,)
     train, val = deal(targets[members], _TRAIN_VAL, seed=seed)
     return GraphDataset(
