@@ -186,7 +186,7 @@ def test_what_cannot_be_trained_is_refused(dataset):
     with pytest.raises(ModelError, match=r"per graph, \(16, classes\); it returned \(\d+, 2\)"):
         train_graphs(OfNodes, dataset, SHORT)
     with pytest.raises(
-        ModelError, match="raised TypeError: .* unexpected keyword argument 'batch'"
+        ModelError, match=r"raised TypeError: .* unexpected keyword argument 'batch'"
     ):
         train_graphs("torch_geometric.nn:GCNConv", dataset, SHORT)
     with pytest.raises(
