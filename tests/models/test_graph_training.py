@@ -121,14 +121,20 @@ def test_the_best_epoch_on_the_validation_graphs_is_kept():
 
     def look(epoch, loss):
         (model,) = in_training
-        right = graph_accuracy(model, dataset)["val"]
-        seen.append((right, model.linear.weight.detach().clone()))
+        seen.append((validation_loss(model, dataset), model.linear.weight.detach().clone()))
 
     settings = GraphTrainingSettings(epochs=30, learning_rate=0.1)
     kept = train_graphs(watched, dataset, settings, on_epoch=look)
-    best = max(right for right, _ in seen)
-    assert seen[-1][0] < best == graph_accuracy(kept, dataset)["val"]
-    assert any(torch.equal(kept.linear.weight, weight) for right, weight in seen if right == best)
+    best, weight = min(seen, key=lambda it: it[0])
+    assert seen[-1][0] > best == validation_loss(kept, dataset)
+    assert torch.equal(kept.linear.weight, weight)
+
+
+def validation_loss(model, dataset):
+    some = batch_of(dataset, dataset.val)
+    with torch.no_grad():
+        scores = model(some.x, some.edge_index, some.batch)
+    return nn.functional.cross_entropy(scores, some.targets).item()
 
 
 def replace_parts(dataset, **changed):
@@ -198,7 +204,7 @@ def test_what_cannot_be_trained_is_refused(dataset):
 
 
 def test_settings_suit_the_data_set():
-    assert usual_settings("MUTAG", seed=3) == GraphTrainingSettings(epochs=200, seed=3)
+    assert usual_settings("MUTAG", seed=3) == GraphTrainingSettings(epochs=300, seed=3)
     assert usual_settings("mine") == GraphTrainingSettings()
 
 
@@ -225,7 +231,7 @@ def test_a_record_is_enough_to_build_the_model_again(dataset, tmp_path):
 
 
 def test_mutagens_are_learnt(data_dir):
-    """A third of the usual epochs beats the larger class, which is two thirds."""
+    """A fifth of the usual epochs beats the larger class, which is two thirds."""
     dataset = load_graphs("mutag")
     model = train_graphs("gin", dataset, replace(usual_settings("mutag"), epochs=60))
     found = graph_accuracy(model, dataset)

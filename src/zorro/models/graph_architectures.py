@@ -77,9 +77,9 @@ class GraphGAT(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the log-probabilities of the classes, (B, C)."""
-        x = functional.elu(self.conv1(x, edge_index))  # (N, 64)
-        x = functional.elu(self.conv2(x, edge_index))  # (N, 64)
-        x = functional.elu(self.conv3(x, edge_index))  # (N, 64)
+        x = functional.relu(self.conv1(x, edge_index))  # (N, 64)
+        x = functional.relu(self.conv2(x, edge_index))  # (N, 64)
+        x = functional.relu(self.conv3(x, edge_index))  # (N, 64)
         scores: Tensor = self.readout(x, batch)
         return scores
 
