@@ -57,6 +57,7 @@ def test_a_list_is_checked():
 def test_capitals_and_separators_do_not_matter(name):
     assert is_graph_dataset(name.upper())
     assert is_graph_dataset(f" {name[:3]}_{name[3:]}")
+    assert not is_graph_dataset(f"./{name}")
 
 
 def test_unknown_names_get_a_hint():

@@ -15,7 +15,9 @@ from zorro.errors import InputError
 
 if TYPE_CHECKING:
     from torch.nn import Module
+    from torch_geometric.data import Data
 
+    from zorro.data import GraphDataset
     from zorro.models import GraphTrainingSettings, TrainingSettings
 
 _PAPERS = "the paper's for the data set"
@@ -87,7 +89,7 @@ def train(
 
     from zorro import data as datasets
     from zorro import models
-    from zorro.cli.subject import announce, search_current_folder
+    from zorro.cli.subject import search_current_folder
 
     _check_output(out, force=force)
     torch.set_num_threads(threads)
@@ -96,34 +98,51 @@ def train(
     if datasets.is_graph_dataset(dataset):
         graphs = datasets.load_graphs(dataset, seed=data_seed)
         settings = _graph_settings(dataset, seed=seed, **given)
-        built = _options(model, pooling)
-        trained = _with_progress(
-            settings.epochs,
-            lambda report: models.train_graphs(
-                model, graphs, settings, options=built, on_inputs=announce, on_epoch=report
-            ),
-        )
-        record = models.checkpoint.describe_graphs(
-            trained, model, graphs, settings=settings, options=built
-        )
-    else:
-        if pooling is not None:
-            raise InputError(f"--pooling: expected a set of graphs to use it on, got {dataset}")
-        data = datasets.load(dataset, seed=data_seed)
+        trained, record = _train_on_graphs(model, graphs, settings, _options(model, pooling))
+    elif pooling is None:
         node_settings = _settings(dataset, seed=seed, **given)
-        trained = _with_progress(
-            node_settings.epochs,
-            lambda report: models.train(
-                model, data, node_settings, on_inputs=announce, on_epoch=report
-            ),
-        )
-        record = models.checkpoint.describe(
-            trained, model, data, dataset=dataset, settings=node_settings
-        )
+        data = datasets.load(dataset, seed=data_seed)
+        trained, record = _train_on_nodes(model, data, node_settings, dataset=dataset)
+    else:
+        raise InputError(f"--pooling: expected a set of graphs to use it on, got {dataset}")
     models.checkpoint.save(out, trained, {**record, "data_seed": data_seed})
     shares = [f"{part} {share:.3f}" for part, share in record["accuracy"].items()]
     terminal.results.print(f"accuracy  {', '.join(shares)}")
     terminal.results.print(f"saved     {out}, {_record_file(out).name}", markup=False)
+
+
+def _train_on_nodes(
+    model: str, data: Data, settings: TrainingSettings, *, dataset: str
+) -> tuple[Module, dict[str, Any]]:
+    """Return a model trained on a graph's nodes, and the record of it."""
+    from zorro import models
+    from zorro.cli.subject import announce
+
+    trained = _with_progress(
+        settings.epochs,
+        lambda report: models.train(model, data, settings, on_inputs=announce, on_epoch=report),
+    )
+    return trained, models.checkpoint.describe(
+        trained, model, data, dataset=dataset, settings=settings
+    )
+
+
+def _train_on_graphs(
+    model: str, graphs: GraphDataset, settings: GraphTrainingSettings, built: dict[str, str]
+) -> tuple[Module, dict[str, Any]]:
+    """Return a model trained on a set of graphs, and the record of it."""
+    from zorro import models
+    from zorro.cli.subject import announce
+
+    trained = _with_progress(
+        settings.epochs,
+        lambda report: models.train_graphs(
+            model, graphs, settings, options=built, on_inputs=announce, on_epoch=report
+        ),
+    )
+    return trained, models.checkpoint.describe_graphs(
+        trained, model, graphs, settings=settings, options=built
+    )
 
 
 def _check_output(out: Path, *, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 import torch
@@ -93,12 +94,12 @@ def load_graphs(dataset: str | Sequence[Data] | GraphDataset, *, seed: int = 0) 
 
 
 def is_graph_dataset(name: str) -> bool:
-    """Whether `name` is one of `GRAPH_DATASETS`, however it is spelled.
+    """Whether `name` is one of `GRAPH_DATASETS`, however it is spelled, and no path.
 
-    >>> is_graph_dataset("MUTAG"), is_graph_dataset("cora")
-    (True, False)
+    >>> is_graph_dataset("MUTAG"), is_graph_dataset("cora"), is_graph_dataset("./mutag")
+    (True, False, False)
     """
-    return known_as(name, GRAPH_DATASETS) is not None
+    return os.sep not in name and known_as(name, GRAPH_DATASETS) is not None
 
 
 def _named(name: str, seed: int) -> GraphDataset:
