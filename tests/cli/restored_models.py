@@ -12,6 +12,12 @@ from zorro.models import build, checkpoint
 def restored(path: Path) -> nn.Module:
     """Return the model in a file, built as the record beside it says."""
     record = checkpoint.read_record(path)
-    model = build(record["architecture"], record["in_channels"], record["out_channels"])
+    model = build(
+        record["architecture"],
+        record["in_channels"],
+        record["out_channels"],
+        level=record.get("level", "node"),
+        **record.get("options", {}),
+    )
     checkpoint.load(model, path)
     return model.eval()

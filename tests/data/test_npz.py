@@ -139,9 +139,9 @@ def test_a_header_that_claims_more_than_there_is_is_refused(tmp_path, arrays, sh
 def test_arrays_that_do_not_fit_the_memory_are_refused(tmp_path, arrays, monkeypatch):
     path = write(tmp_path / "graph.npz", arrays)
     size = sum(array.nbytes for array in arrays.values())
-    monkeypatch.setattr("zorro.data.npz.available", lambda: size)
+    monkeypatch.setattr("zorro.data.archive.available", lambda: size)
     assert load(path).num_nodes == 3
-    monkeypatch.setattr("zorro.data.npz.available", lambda: size - 1)
+    monkeypatch.setattr("zorro.data.archive.available", lambda: size - 1)
     with pytest.raises(DatasetError, match=f"its arrays need {size} bytes of memory, and"):
         load(path)
 

@@ -28,8 +28,9 @@ model still answers the same. How often it does is the set's fidelity, given wit
 """
 
 _EPILOG = """Environment: ZORRO_DATA is the folder of downloaded data sets (default: the user's
-cache), ZORRO_PAPER the folder with the paper's material, ZORRO_TRUST_DATA=1 reads
-data sets' files that differ from the published ones, ZORRO_DEBUG=1 does what --debug does.
+cache), ZORRO_PAPER the folder with the paper's material, ZORRO_MOLECULES that of the
+molecules, ZORRO_TRUST_DATA=1 reads data sets' files that differ from the published
+ones, ZORRO_DEBUG=1 does what --debug does.
 
 Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wrong usage,
 70 unexpected failure, 130 interrupted.

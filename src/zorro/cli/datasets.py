@@ -12,6 +12,13 @@ DATASETS = {
     "cora": "citations: 2,708 nodes, 1,433 features, 7 classes",
     "pubmed": "citations: 19,717 nodes, 500 features, 3 classes",
 }
+GRAPH_DATASETS = {
+    "benzene": "12,000 molecules: a benzene ring? (needs ZORRO_MOLECULES)",
+    "crippen": "1,127 molecules with their logP (needs ZORRO_MOLECULES)",
+    "mutag": "188 molecules, 7 kinds of atoms: mutagens or not",
+    "mutagenicity": "4,337 molecules, 14 kinds of atoms: mutagens or not",
+    "proteins": "1,113 proteins, 3 kinds of structures: enzymes or not",
+}
 MODELS = {
     "appnp": "perceptron, then two steps of personalised PageRank",
     "gat": "two graph attention layers",
@@ -21,7 +28,7 @@ MODELS = {
 }
 
 
-_WIDTH = max(map(len, [*DATASETS, *MODELS]))
+_WIDTH = max(map(len, [*DATASETS, *GRAPH_DATASETS, *MODELS]))
 
 
 def datasets() -> None:
@@ -29,8 +36,12 @@ def datasets() -> None:
     typer.echo("Data sets:")
     for name, line in DATASETS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
+    typer.echo("Sets of graphs:")
+    for name, line in GRAPH_DATASETS.items():
+        typer.echo(f"  {name:<{_WIDTH}}  {line}")
     typer.echo("Models:")
     for name, line in MODELS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
+    typer.echo("Of whole graphs there are appnp, gat, gcn and gin, with three layers.")
     typer.echo("Your own: --dataset FILE.npz with x and edge_index, --model MODULE:CLASS.")
     typer.echo("Graphs too large for the memory: --dataset FOLDER that zorro.data.store wrote.")

@@ -15,8 +15,10 @@ from zorro.errors import InputError
 
 if TYPE_CHECKING:
     from torch.nn import Module
+    from torch_geometric.data import Data
 
-    from zorro.models import TrainingSettings
+    from zorro.data import GraphDataset
+    from zorro.models import GraphTrainingSettings, TrainingSettings
 
 _PAPERS = "the paper's for the data set"
 
@@ -48,55 +50,99 @@ def train(
     epochs: Annotated[
         int | None,
         typer.Option(
-            help="Passes over the training nodes.",
-            show_default=f"{_PAPERS}: 200, on ba-community 2000",
+            help="Passes over the training nodes or graphs.",
+            show_default=f"{_PAPERS}: 200, on ba-community 2000; of graphs, what suits the set",
         ),
     ] = None,
     learning_rate: Annotated[
         float | None,
         typer.Option(
             help="Of the Adam optimiser.",
-            show_default=f"{_PAPERS}: 0.01, on ba-community 0.001",
+            show_default=f"{_PAPERS}: 0.01, on ba-community 0.001; of graphs 0.01",
         ),
     ] = None,
     weight_decay: Annotated[
         float | None,
-        typer.Option(help="Of the Adam optimiser.", show_default=f"{_PAPERS}: 0.005"),
+        typer.Option(help="Of the Adam optimiser.", show_default=f"{_PAPERS}: 0.005; of graphs 0"),
+    ] = None,
+    pooling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="add|max|mean",
+            help="How the nodes' states become their graph's, on a set of graphs.",
+            show_default="add",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first weights and the dropout.")] = 0,
     data_seed: Annotated[
         int,
         typer.Option(
             help="Seed of what is random about a data set: the graph of ba-community, the split "
-            "of amazon-computers."
+            "of amazon-computers and of sets of graphs."
         ),
     ] = 0,
     threads: options.Threads = 1,
     force: options.Force = False,
 ) -> None:
-    """Train a model on a data set's training nodes and save it."""
+    """Train a model on a data set's training nodes or graphs and save it."""
     import torch
 
     from zorro import data as datasets
     from zorro import models
-    from zorro.cli.subject import announce, search_current_folder
+    from zorro.cli.subject import search_current_folder
 
     _check_output(out, force=force)
     torch.set_num_threads(threads)
     search_current_folder(model)
-    data = datasets.load(dataset, seed=data_seed)
-    settings = _settings(
-        dataset, seed=seed, epochs=epochs, learning_rate=learning_rate, weight_decay=weight_decay
-    )
-    trained = _with_progress(
-        settings.epochs,
-        lambda report: models.train(model, data, settings, on_inputs=announce, on_epoch=report),
-    )
-    record = models.checkpoint.describe(trained, model, data, dataset=dataset, settings=settings)
+    given = {"epochs": epochs, "learning_rate": learning_rate, "weight_decay": weight_decay}
+    if datasets.is_graph_dataset(dataset):
+        graphs = datasets.load_graphs(dataset, seed=data_seed)
+        settings = _graph_settings(dataset, seed=seed, **given)
+        trained, record = _train_on_graphs(model, graphs, settings, _options(model, pooling))
+    elif pooling is None:
+        node_settings = _settings(dataset, seed=seed, **given)
+        data = datasets.load(dataset, seed=data_seed)
+        trained, record = _train_on_nodes(model, data, node_settings, dataset=dataset)
+    else:
+        raise InputError(f"--pooling: expected a set of graphs to use it on, got {dataset}")
     models.checkpoint.save(out, trained, {**record, "data_seed": data_seed})
     shares = [f"{part} {share:.3f}" for part, share in record["accuracy"].items()]
     terminal.results.print(f"accuracy  {', '.join(shares)}")
     terminal.results.print(f"saved     {out}, {_record_file(out).name}", markup=False)
+
+
+def _train_on_nodes(
+    model: str, data: Data, settings: TrainingSettings, *, dataset: str
+) -> tuple[Module, dict[str, Any]]:
+    """Return a model trained on a graph's nodes, and the record of it."""
+    from zorro import models
+    from zorro.cli.subject import announce
+
+    trained = _with_progress(
+        settings.epochs,
+        lambda report: models.train(model, data, settings, on_inputs=announce, on_epoch=report),
+    )
+    return trained, models.checkpoint.describe(
+        trained, model, data, dataset=dataset, settings=settings
+    )
+
+
+def _train_on_graphs(
+    model: str, graphs: GraphDataset, settings: GraphTrainingSettings, built: dict[str, str]
+) -> tuple[Module, dict[str, Any]]:
+    """Return a model trained on a set of graphs, and the record of it."""
+    from zorro import models
+    from zorro.cli.subject import announce
+
+    trained = _with_progress(
+        settings.epochs,
+        lambda report: models.train_graphs(
+            model, graphs, settings, options=built, on_inputs=announce, on_epoch=report
+        ),
+    )
+    return trained, models.checkpoint.describe_graphs(
+        trained, model, graphs, settings=settings, options=built
+    )
 
 
 def _check_output(out: Path, *, force: bool) -> None:
@@ -120,6 +166,21 @@ def _settings(dataset: str, *, seed: int, **given: Any) -> TrainingSettings:
     named = is_name(dataset)
     usual = paper_settings(dataset, seed=seed) if named else TrainingSettings(seed=seed)
     return replace(usual, **{name: value for name, value in given.items() if value is not None})
+
+
+def _graph_settings(dataset: str, *, seed: int, **given: Any) -> GraphTrainingSettings:
+    """Return the settings that suit a set of graphs, with those replaced that were given."""
+    from zorro.models.graph_training import usual_settings
+
+    replaced = {name: value for name, value in given.items() if value is not None}
+    return replace(usual_settings(dataset, seed=seed), **replaced)
+
+
+def _options(model: str, pooling: str | None) -> dict[str, str]:
+    """Return what a model of graphs is built with; your own class gets only what was given."""
+    if pooling is None and ":" in model:
+        return {}
+    return {"pooling": pooling or "add"}
 
 
 def _with_progress(epochs: int, run: Callable[[Callable[[int, float], None]], Module]) -> Module:

@@ -2,17 +2,25 @@
 
 from zorro.data import ba_community
 from zorro.data.catalogue import DATASETS, is_name, load
+from zorro.data.graph_catalogue import GRAPH_DATASETS, is_graph_dataset, load_graphs
+from zorro.data.graph_dataset import GraphDataset
+from zorro.data.graph_validation import check_graphs
 from zorro.data.nodes import paper_nodes, parse_nodes
 from zorro.data.stored import StoredGraph, open_stored, store, verify_stored
 from zorro.data.validation import check_graph
 
 __all__ = [
     "DATASETS",
+    "GRAPH_DATASETS",
+    "GraphDataset",
     "StoredGraph",
     "ba_community",
     "check_graph",
+    "check_graphs",
+    "is_graph_dataset",
     "is_name",
     "load",
+    "load_graphs",
     "open_stored",
     "paper_nodes",
     "parse_nodes",

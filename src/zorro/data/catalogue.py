@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,9 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from zorro.data import ba_community, npz, public
+from zorro.data.graph_catalogue import GRAPH_DATASETS
 from zorro.data.paper import paper_file
+from zorro.data.spelling import hint, known_as
 from zorro.data.stored import open_stored
 from zorro.data.validation import check_graph, check_seed
 from zorro.errors import InputError
@@ -66,7 +67,7 @@ def is_name(dataset: str | Path) -> bool:
     """
     if isinstance(dataset, Path) or dataset.endswith(".npz") or os.sep in dataset:
         return False
-    return _plain(dataset) in map(_plain, DATASETS) or not Path(dataset).is_dir()
+    return known_as(dataset, DATASETS) is not None or not Path(dataset).is_dir()
 
 
 def canonical_name(name: str) -> str:
@@ -75,16 +76,14 @@ def canonical_name(name: str) -> str:
     >>> canonical_name("Amazon_Computers")
     'amazon-computers'
     """
-    known = {_plain(candidate): candidate for candidate in DATASETS}
-    if _plain(name) in known:
-        return known[_plain(name)]
-    close = difflib.get_close_matches(_plain(name), known, n=1)
-    hint = f" (did you mean {known[close[0]]!r}?)" if close else ""
+    if (known := known_as(name, DATASETS)) is not None:
+        return known
+    if (graphs := known_as(name, GRAPH_DATASETS)) is not None:
+        raise InputError(
+            f"dataset: expected one graph whose nodes have classes, got {graphs!r}, which is a set "
+            f"of graphs: zorro.data.load_graphs loads it"
+        )
     raise InputError(
         f"dataset must be one of {', '.join(DATASETS)} or the path of an .npz or of a stored "
-        f"graph, got {name!r}{hint}"
+        f"graph, got {name!r}{hint(name, [*DATASETS, *GRAPH_DATASETS])}"
     )
-
-
-def _plain(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalnum())

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import zipfile
-import zlib
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import torch
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from zorro.data import archive
 from zorro.data.validation import check_edge_tensor, check_graph, check_labels, check_mask
 from zorro.errors import DatasetError, InputError
-from zorro.memory import available
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 _ONE_EACH = ("edge_weight", "edge_type")  # a number per edge; edge_attr may have several
 _READ = ("x", "edge_index", "y", *_MASKS, *_ONE_EACH, "edge_attr")
-_ENDING = ".npy"
+_HOW_TO_WRITE = "write it with numpy.savez(path, x=…, edge_index=…)"
 
 
 def read(path: Path) -> Data:
@@ -31,7 +26,7 @@ def read(path: Path) -> Data:
     (E,). Features, weights and attributes become float32, node numbers, labels and types int64;
     other arrays are ignored. Pickled arrays are refused, so a file from elsewhere cannot run code.
     """
-    arrays = _arrays(path)
+    arrays = archive.read(path, _READ, remedy=_HOW_TO_WRITE)
     for name in ("x", "edge_index"):
         if name not in arrays:
             found = ", ".join(sorted(arrays)) or "nothing"
@@ -55,64 +50,6 @@ def read(path: Path) -> Data:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return data
-
-
-def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}: check the path")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.endswith(_ENDING)]
-            wanted = [name for name in names if name.removesuffix(_ENDING) in _READ]
-            _check_sizes(archive, wanted)
-            arrays: dict[str, NDArray[np.generic]] = {
-                name.removesuffix(_ENDING): np.empty(0) for name in names
-            }
-            for name in wanted:
-                with archive.open(name) as file:
-                    arrays[name.removesuffix(_ENDING)] = npy.read_array(file, allow_pickle=False)
-            return arrays
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        MemoryError,
-        NotImplementedError,  # ways of compression that Python does not know
-        RuntimeError,  # encrypted
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        raise DatasetError(
-            f"{path} is not a readable .npz of plain arrays ({error}): "
-            f"write it with numpy.savez(path, x=…, edge_index=…)"
-        ) from error
-
-
-def _check_sizes(archive: zipfile.ZipFile, names: list[str]) -> None:
-    """Raise `ValueError` if arrays are said to be larger than what is there, or than the memory.
-
-    What an archive or a header claims costs nothing to claim, so it is looked at first.
-    """
-    total = 0
-    for name in names:
-        with archive.open(name) as file:
-            size = _claimed(file)
-            held = archive.getinfo(name).file_size - file.tell()
-        if size != held:
-            raise ValueError(f"{name} is said to hold {size:,} bytes of values, and has {held:,}")
-        total += size
-    if total > (free := available()):
-        raise ValueError(f"its arrays need {total:,} bytes of memory, and {free:,} are free")
-
-
-def _claimed(file: IO[bytes]) -> int:
-    """Return how many bytes of values an array's header says that there are."""
-    version = npy.read_magic(file)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(file)
-    if dtype.hasobject:
-        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
-    return int(math.prod(shape)) * int(dtype.itemsize)
 
 
 def _numbers(

@@ -18,9 +18,8 @@ from torch_geometric.datasets import Amazon, Planetoid
 from torch_geometric.io import fs, read_npz, read_planetoid_data
 
 from zorro.data import published_files
-from zorro.data.storage import raw_folder
+from zorro.data.storage import raw_folder, reading
 from zorro.data.validation import check_seed
-from zorro.errors import DatasetError
 
 COMPUTERS = "Computers"
 AMAZON_TRAINING_NODES_PER_CLASS = 20
@@ -65,18 +64,10 @@ def split(y: Tensor, *, per_class: int, test: int, seed: int) -> tuple[Tensor, T
 def _read(folder: str, read: Callable[[Path], Data]) -> Data:
     """Return what `read` makes of the raw files of a data set, downloaded if they are missing."""
     raw = raw_folder(folder)
-    try:
+    with reading(folder, raw):
         _download(folder, raw)
         published_files.check(raw, folder)
         return read(raw)
-    except DatasetError:
-        raise
-    except Exception as error:  # PyG's download and parsing raise errors of every kind
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DatasetError(
-            f"{folder} could not be downloaded or read ({reason}): check the network, "
-            f"or delete {raw.parent} if a download was broken off"
-        ) from error
 
 
 def _download(folder: str, raw: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from zorro.errors import DatasetError
@@ -25,6 +27,26 @@ def raw_folder(folder: str) -> Path:
             f"put the data set there, or unset {VARIABLE} to download it to the user's cache"
         )
     return raw
+
+
+@contextmanager
+def reading(folder: str, raw: Path) -> Iterator[None]:
+    """Say what to do about whatever goes wrong while a data set is downloaded and read.
+
+    Args:
+        folder: the data set's.
+        raw: where its files lie.
+    """
+    try:
+        yield
+    except DatasetError:
+        raise
+    except Exception as error:  # PyG's download and parsing raise errors of every kind
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DatasetError(
+            f"{folder} could not be downloaded or read ({reason}): check the network, "
+            f"or delete {raw.parent} if a download was broken off"
+        ) from error
 
 
 def _writable(path: Path) -> bool:

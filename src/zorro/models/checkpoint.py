@@ -19,10 +19,13 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from zorro.data.catalogue import canonical_name
+from zorro.data.graph_dataset import GraphDataset
 from zorro.data.paper import paper_file
 from zorro.errors import CheckpointError, DatasetError, InputError
 from zorro.models.edge_inputs import edge_inputs
 from zorro.models.evaluation import accuracy
+from zorro.models.graph_evaluation import graph_accuracy, graph_inputs
+from zorro.models.graph_training import GraphTrainingSettings
 from zorro.models.training import TrainingSettings
 from zorro.plain_json import parse
 from zorro.version import __version__
@@ -49,6 +52,38 @@ def describe(
             for name, mask in masks.items()
             if mask is not None and bool(mask.any())
         },
+    }
+
+
+def describe_graphs(
+    model: nn.Module,
+    architecture: str,
+    dataset: GraphDataset,
+    *,
+    settings: GraphTrainingSettings,
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the record of a training run at graph level, see `describe`.
+
+    A record without `level` is of a model at node level.
+
+    Args:
+        model: as it was trained.
+        architecture: that it was built from.
+        dataset: that it was trained on.
+        settings: of the training.
+        options: that it was built with.
+    """
+    return {
+        "architecture": architecture,
+        "level": "graph",
+        "options": dict(options or {}),
+        "in_channels": dataset.num_features,
+        "out_channels": dataset.num_classes,
+        "dataset": dataset.name,
+        "edge_inputs": list(graph_inputs(model, dataset).passed),
+        "settings": asdict(settings),
+        "accuracy": graph_accuracy(model, dataset),
     }
 
 

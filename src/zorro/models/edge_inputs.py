@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from torch import Tensor, nn
@@ -36,7 +36,9 @@ class EdgeInputs:
         return "; ".join(said)
 
 
-def edge_inputs(model: nn.Module, data: Data | StoredGraph) -> EdgeInputs:
+def edge_inputs(
+    model: nn.Module, data: Data | StoredGraph, *, given: Collection[str] = ()
+) -> EdgeInputs:
     """Return the edge-level tensors of `data` that `model.forward` takes, by their names.
 
     Raises `InputError` where `forward` cannot do without an argument that `data` has not.
@@ -44,13 +46,16 @@ def edge_inputs(model: nn.Module, data: Data | StoredGraph) -> EdgeInputs:
     Args:
         model: called as `model(x, edge_index, …)`; its signature says what else it takes.
         data: perhaps with `edge_weight`, `edge_attr` and `edge_type`.
+        given: names of further arguments that the model gets anyway.
     """
     parameters, takes_any = _further(model)
     there: dict[str, Tensor] = {
         name: values for name in EDGE_TENSORS if (values := data.get(name)) is not None
     }
     missing = [
-        name for name, it in parameters.items() if it.default is it.empty and name not in there
+        name
+        for name, it in parameters.items()
+        if it.default is it.empty and name not in there and name not in given
     ]
     if missing:
         raise InputError(_refusal(model, missing[0], there))

@@ -1,58 +1,95 @@
-"""Build a model from its name: one of the paper's architectures or a user's own class."""
+"""Build a model from its name: one of the architectures known here or a user's own class."""
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from torch import nn
 
+from zorro.arguments import check_choice
+from zorro.data.spelling import hint
 from zorro.data.validation import check_seed
 from zorro.errors import InputError, ModelError
 from zorro.models.architectures import APPNP, GAT, GCN, GCN3, GIN
+from zorro.models.graph_architectures import GraphAPPNP, GraphGAT, GraphGCN, GraphGIN
 from zorro.models.randomness import seeded
 
-Factory = Callable[[int, int], nn.Module]
+Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
+Level = Literal["node", "graph"]
 
-_ARCHITECTURES: dict[str, Factory] = {
-    "appnp": APPNP,
-    "gat": GAT,
-    "gcn": GCN,
-    "gcn3": GCN3,
-    "gin": GIN,
+_ARCHITECTURES: dict[str, dict[str, Factory]] = {
+    "node": {
+        "appnp": APPNP,
+        "gat": GAT,
+        "gcn": GCN,
+        "gcn3": GCN3,
+        "gin": GIN,
+    },
+    "graph": {
+        "appnp": GraphAPPNP,
+        "gat": GraphGAT,
+        "gcn": GraphGCN,
+        "gin": GraphGIN,
+    },
 }
 
-MODELS = tuple(_ARCHITECTURES)
+MODELS = tuple(_ARCHITECTURES["node"])
+GRAPH_MODELS = tuple(_ARCHITECTURES["graph"])
 
 
 def build(
-    architecture: str | Factory, in_channels: int, out_channels: int, *, seed: int = 0
+    architecture: str | Factory,
+    in_channels: int,
+    out_channels: int,
+    *,
+    level: Level = "node",
+    seed: int = 0,
+    **options: Any,
 ) -> nn.Module:
     """Return an untrained model whose initial weights are drawn with `seed`.
 
-    `architecture` is one of `MODELS`, "package.module:Class" for a class or function of your own,
-    or such a function itself; it is called with `in_channels` and `out_channels`.
-
     >>> type(build("gcn", 10, 2)).__name__
     'GCN'
+    >>> type(build("gcn", 10, 2, level="graph", pooling="max")).__name__
+    'GraphGCN'
+
+    Args:
+        architecture: one of `MODELS`, at graph level of `GRAPH_MODELS`, "package.module:Class" for
+            a class or function of your own, or such a function itself.
+        in_channels: how many features a node has.
+        out_channels: how many classes there are.
+        level: whether the model classifies nodes or graphs.
+        seed: of the initial weights.
+        options: what else the architecture is called with, besides the two numbers.
     """
     with seeded(check_seed(seed)):
-        return construct(architecture, in_channels, out_channels)
+        return construct(architecture, in_channels, out_channels, level=level, **options)
 
 
-def construct(architecture: str | Factory, in_channels: int, out_channels: int) -> nn.Module:
+def construct(
+    architecture: str | Factory,
+    in_channels: int,
+    out_channels: int,
+    *,
+    level: Level = "node",
+    **options: Any,
+) -> nn.Module:
     """Return an untrained model whose weights come from torch's generators as they stand."""
+    check_choice("level", level, _ARCHITECTURES)
     for name, value in (("in_channels", in_channels), ("out_channels", out_channels)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
-    factory = _find(architecture) if isinstance(architecture, str) else architecture
+    factory = _find(architecture, level) if isinstance(architecture, str) else architecture
     try:
-        model = factory(in_channels, out_channels)
+        model = factory(in_channels, out_channels, **options)
+    except InputError:
+        raise
     except Exception as error:
+        given = [f"{in_channels}, {out_channels}", *(f"{k}={v!r}" for k, v in options.items())]
         raise ModelError(
-            f"model {architecture!r} could not be built with ({in_channels}, {out_channels}): "
+            f"model {architecture!r} could not be built with ({', '.join(given)}): "
             f"{type(error).__name__}: {error}"
         ) from error
     if not isinstance(model, nn.Module):
@@ -63,15 +100,15 @@ def construct(architecture: str | Factory, in_channels: int, out_channels: int) 
     return model
 
 
-def _find(name: str) -> Factory:
+def _find(name: str, level: Level) -> Factory:
     if ":" in name:
         return _imported(name)
-    if name.lower() in _ARCHITECTURES:
-        return _ARCHITECTURES[name.lower()]
-    close = difflib.get_close_matches(name.lower(), MODELS, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    known = _ARCHITECTURES[level]
+    if name.lower() in known:
+        return known[name.lower()]
     raise InputError(
-        f'model must be one of {", ".join(MODELS)} or "package.module:Class", got {name!r}{hint}'
+        f'model must be one of {", ".join(known)} or "package.module:Class", got '
+        f"{name!r}{hint(name, known)}"
     )
 
 

@@ -1,0 +1,61 @@
+"""How well a model of whole graphs does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from zorro.data.graph_dataset import GraphDataset
+from zorro.errors import InputError, ModelError
+from zorro.model_state import undisturbed
+from zorro.models.edge_inputs import EdgeInputs, edge_inputs
+from zorro.models.graph_batches import GraphBatch, in_order
+
+
+def graph_accuracy(model: nn.Module, dataset: GraphDataset) -> dict[str, float]:
+    """Return the share of graphs whose predicted class is theirs, for each part that has some.
+
+    The model is called as `model(x, edge_index, batch=…)`, and gets those of `edge_weight`,
+    `edge_attr` and `edge_type` that the graphs have and it takes. It is left as it was.
+    """
+    if not dataset.has_classes:
+        raise InputError(f"dataset: expected graphs with classes, got {dataset.name} without")
+    targets = dataset.targets  # (B,)
+    accuracy = {}
+    for name, members in dataset.parts.items():
+        if members.numel():
+            right = graph_scores(model, dataset, members).argmax(dim=1) == targets[members]  # (k,)
+            accuracy[name] = float(right.double().mean())
+    return accuracy
+
+
+def graph_scores(model: nn.Module, dataset: GraphDataset, members: Tensor) -> Tensor:
+    """Return the model's scores (k, C) for the graphs with the numbers `members` (k,)."""
+    inputs = list(graph_inputs(model, dataset).passed)
+    with undisturbed(model), torch.no_grad():
+        return torch.cat([scores_of(model, some) for some in in_order(dataset, members, inputs)])
+
+
+def graph_inputs(model: nn.Module, dataset: GraphDataset) -> EdgeInputs:
+    """Return what the graphs have for their edges and the model takes, of the first of them."""
+    return edge_inputs(model, dataset.graphs[0], given=["batch"])
+
+
+def scores_of(model: nn.Module, some: GraphBatch) -> Tensor:
+    """Return the model's scores (B, C), or raise `ModelError` if they are of another shape."""
+    try:
+        scores: Any = model(some.x, some.edge_index, batch=some.batch, **some.inputs)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        raise ModelError(f"the model raised {type(error).__name__}: {error}") from error
+    graphs = some.targets.numel()
+    if not isinstance(scores, Tensor) or scores.dim() != 2 or scores.size(0) != graphs:
+        came = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        raise ModelError(
+            f"the model must return one row of class scores per graph, ({graphs}, classes); it "
+            f"returned {came}"
+        )
+    return scores

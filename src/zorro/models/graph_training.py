@@ -1,0 +1,154 @@
+"""Train a model on a data set's training graphs, reproducibly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zorro.arguments import check_at_least
+from zorro.data.graph_dataset import GraphDataset
+from zorro.data.spelling import known_as
+from zorro.errors import InputError, ModelError
+from zorro.models.edge_inputs import EdgeInputs
+from zorro.models.graph_batches import batch_of, shuffled
+from zorro.models.graph_evaluation import graph_inputs, graph_scores, scores_of
+from zorro.models.randomness import seeded
+from zorro.models.registry import Factory, construct
+from zorro.models.training import TrainingSettings
+
+_USUAL: dict[str, dict[str, Any]] = {
+    "benzene": {"epochs": 60, "batch_size": 64, "learning_rate": 0.002},
+    "mutag": {"epochs": 300},
+    "mutagenicity": {"epochs": 60, "batch_size": 64},
+    "proteins": {"epochs": 60, "batch_size": 64},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphTrainingSettings(TrainingSettings):
+    """How a model of graphs is trained; `seed` fixes the order of the batches too.
+
+    >>> GraphTrainingSettings(epochs=5).batch_size
+    32
+    """
+
+    epochs: int = 100
+    learning_rate: float = 0.01
+    weight_decay: float = 0.0
+    batch_size: int = 32
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least("batch_size", self.batch_size, 1)
+
+
+def usual_settings(dataset: str, *, seed: int = 0) -> GraphTrainingSettings:
+    """Return settings that suit a data set: few graphs are seen more often, in smaller batches.
+
+    >>> usual_settings("mutag").epochs > usual_settings("benzene").epochs
+    True
+    """
+    given = _USUAL.get(known_as(dataset, _USUAL) or "", {})
+    return GraphTrainingSettings(seed=seed, **given)
+
+
+def train_graphs(
+    architecture: str | Factory,
+    dataset: GraphDataset,
+    settings: GraphTrainingSettings,
+    *,
+    options: Mapping[str, Any] | None = None,
+    on_inputs: Callable[[EdgeInputs], None] | None = None,
+    on_epoch: Callable[[int, float], None] | None = None,
+) -> nn.Module:
+    """Return a model trained with Adam on batches of `dataset.train`, in eval mode.
+
+    Its weights are those of the epoch after which the loss on `dataset.val` was least; of the
+    last where there are no such graphs. Training runs on the device that holds the graphs.
+
+    Args:
+        architecture: what `build` takes at graph level.
+        dataset: graphs with classes.
+        settings: of the training.
+        options: what else the architecture is built with.
+        on_inputs: told what the model gets for each edge, before training begins.
+        on_epoch: called as `on_epoch(epoch, loss)` after each epoch, the first being 1.
+    """
+    if not dataset.has_classes:
+        raise InputError(
+            f"dataset: expected graphs with classes, got {dataset.name}, whose targets are values "
+            f"or missing"
+        )
+    if not dataset.train.numel():
+        raise InputError("train: expected at least one graph to train on, got none")
+    device = dataset.graphs[0].x.device
+    order = torch.Generator().manual_seed(settings.seed)
+    with seeded(settings.seed, device):
+        model = construct(
+            architecture,
+            dataset.num_features,
+            dataset.num_classes,
+            level="graph",
+            **(options or {}),
+        )
+        model.to(device).train()
+        inputs = graph_inputs(model, dataset)
+        if on_inputs is not None:
+            on_inputs(inputs)
+        optimizer = torch.optim.Adam(
+            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+        best = _Best()
+        for epoch in range(1, settings.epochs + 1):
+            loss = 0.0
+            for members in shuffled(dataset.train, settings.batch_size, order):
+                some = batch_of(dataset, members, list(inputs.passed))
+                optimizer.zero_grad()
+                # Cross-entropy takes logits, and leaves log-probabilities as they are.
+                batch_loss = functional.cross_entropy(scores_of(model, some), some.targets)
+                torch.autograd.backward(batch_loss)
+                optimizer.step()
+                loss += batch_loss.item() * members.numel() / dataset.train.numel()
+            if not math.isfinite(loss):
+                raise ModelError(
+                    f"the training loss became {loss} in epoch {epoch}: try a learning_rate below "
+                    f"{settings.learning_rate}"
+                )
+            best.offer(model, dataset)
+            if on_epoch is not None:
+                on_epoch(epoch, loss)
+        best.restore(model)
+    return model.eval()
+
+
+class _Best:
+    """The weights with the least loss on the validation graphs so far.
+
+    Where these are few, many epochs have as many of them right, and the loss still tells which.
+    """
+
+    def __init__(self) -> None:
+        self._loss = math.inf
+        self._weights: dict[str, Tensor] | None = None
+
+    def offer(self, model: nn.Module, dataset: GraphDataset) -> None:
+        """Keep the model's weights if they are better than all before."""
+        if not dataset.val.numel():
+            return
+        scores = graph_scores(model, dataset, dataset.val)  # (k, C)
+        targets = dataset.targets[dataset.val]  # (k,)
+        loss = functional.cross_entropy(scores, targets).item()
+        if loss < self._loss:
+            self._loss = loss
+            self._weights = {name: it.clone() for name, it in model.state_dict().items()}
+
+    def restore(self, model: nn.Module) -> None:
+        """Give the model the best weights, if any were kept."""
+        if self._weights is not None:
+            model.load_state_dict(self._weights)
