@@ -7,19 +7,24 @@ import copy
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, SupportsIndex, TypeVar
+from inspect import signature
+from typing import Any, Protocol, SupportsIndex, TypeVar
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from zorro.agreement import close
-from zorro.arguments import check_at_least, check_choice, node_id, whole_number
-from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor
+from zorro.arguments import check_at_least, check_choice, whole_number
+from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor, WholeGraphs
+from zorro.cut.reach import Reach
+from zorro.data.graph_validation import check_graphs
 from zorro.data.validation import check_graph
 from zorro.edge_index import Edges
-from zorro.elements import FEATURES, NODES, Selection, Space
+from zorro.elements import FEATURES, KINDS, NODES, Kind, Selection, Space
+from zorro.elements.groups import group_of_each, one_hot_groups
 from zorro.errors import InputError, ModelError
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
 from zorro.features import Features, features_of
@@ -30,10 +35,10 @@ from zorro.inference_mode import ordinary, outside_inference_mode
 from zorro.memory import default_budget
 from zorro.meter import Meter
 from zorro.noise import Noise, NoiseFunction, draws_of, resolve
+from zorro.noise.grouped import GroupMarginals
 from zorro.noise.streams import BLOCK
 from zorro.options import Search, check_parameters
 from zorro.predictor import Model, Predictor, probabilities
-from zorro.question import Query
 from zorro.search import (
     Budget,
     BudgetSpent,
@@ -58,6 +63,33 @@ _LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what
 _FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
 _SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
 _FEWEST = 8  # measured even if there is no time
+
+
+_OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # options that graphs have no use for
+
+
+class Source(Protocol):
+    """Gives the computational graphs of queries."""
+
+    @property
+    def can_widen(self) -> bool:
+        """Whether there may be more candidates than a cut has at first."""
+        ...
+
+    @property
+    def reach(self) -> Reach:
+        """How far the model sees."""
+        ...
+
+    def with_all_else_redrawn(
+        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
+    ) -> Tensor:
+        """Return the query's scores (S, C) for values (S, n, d), all but candidates redrawn."""
+        ...
+
+    def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
+        """Yield the computational graph of a query, then wider ones if there are any."""
+        ...
 
 
 class _MoreMattersError(Exception):
@@ -118,6 +150,10 @@ class Zorro:
             class 1, 0.5 for its probability. Such a model is refused without it.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
+        keep: what a set may be of, `("nodes", "features")` or one of them; what is not selectable
+            stays as it is.
+        feature_groups: lists of columns that are one element together, such as a one-hot
+            category: kept together, and redrawn together from one row.
     """
 
     @outside_inference_mode
@@ -147,52 +183,132 @@ class Zorro:
         memory: int | None = None,
         threshold: float | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
+        keep: Sequence[Kind] = KINDS,
+        feature_groups: Iterable[Iterable[SupportsIndex]] | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True, integers=True)
-        x, edge_index = ordinary(x), ordinary(edge_index)
-        asked = Parameters(
-            search=search,
-            tau=tau,
-            k=k,
-            samples=samples,
-            fresh_samples=fresh_samples,
-            confidence=confidence,
-            noise="",  # known when it is made ready, which takes time
-            seed=seed,
-            delta=delta,
-            max_seconds=max_seconds,
-            max_elements=max_elements,
-            max_evaluations=max_evaluations,
-            beyond_chance=beyond_chance,
-        )
-        check_parameters(asked)
-        check_choice("evaluator", evaluator, EVALUATORS)
         check_choice("check", check, CHECKS)
         check_at_least("halo", halo, 0)
         if hops is not None:
             check_at_least("hops", hops, 0)
-        features = features_of(x)
+        features, edge_index = features_of(ordinary(x)), ordinary(edge_index)
+        asked = _asked(locals())
+
+        def source(predictor: Predictor, noise: Noise) -> Extractor:
+            return Extractor(
+                predictor,
+                features,
+                edge_index,
+                model_kwargs=model_kwargs,
+                hops=hops,
+                halo=halo,
+                check=check,
+                noise=noise,
+                seed=seed,
+            )
+
+        self._begin(model, features, source, asked, noise, evaluator, memory, threshold)
+
+    @classmethod
+    @outside_inference_mode
+    def of_graphs(
+        cls,
+        model: Model,
+        graphs: Sequence[Data],
+        *,
+        model_kwargs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Zorro:
+        """Return what explains a model's answers for whole graphs.
+
+        All nodes of a graph are candidates. Noise is drawn from the nodes of all graphs.
+
+        >>> zorro = Zorro.of_graphs(model, dataset, keep=("nodes",))    # doctest: +SKIP
+        >>> zorro.explain(5)                                            # doctest: +SKIP
+
+        Args:
+            model: called as `model(x, edge_index, batch=batch, **model_kwargs)`; returns class
+                scores (B, C) of the graphs in a batch, or one number each (see `threshold`).
+            graphs: PyG's `Data`, each with `x` (n, d) and `edge_index`: a list, a data set.
+            model_kwargs: further arguments of the model; a text names an attribute of the graphs:
+                `{"edge_weight": "edge_attr"}`.
+            options: those of `Zorro`, except `hops`, `halo` and `check`.
+        """
+        listed = _graphs(graphs)
+        known = {
+            name: parameter.default
+            for name, parameter in signature(cls.__init__).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY and name not in _OF_ONE_GRAPH
+        }
+        for name in options:
+            if name not in known:
+                raise InputError(
+                    f"{name}: expected an option of Zorro for graphs ({', '.join(known)})"
+                )
+        given = {**known, **options}
+        pool = features_of(torch.cat([graph.x for graph in listed]))
+        if isinstance(given["noise"], str) and given["feature_groups"] is None:
+            _propose_groups(pool, given["noise"])
+
+        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
+            return WholeGraphs(predictor, listed, model_kwargs=model_kwargs)
+
+        zorro = cls.__new__(cls)
+        zorro._begin(
+            model,
+            pool,
+            source,
+            _asked(given),
+            given["noise"],
+            given["evaluator"],
+            given["memory"],
+            given["threshold"],
+        )
+        return zorro
+
+    def _begin(
+        self,
+        model: Model,
+        features: Features,
+        source: Callable[[Predictor, Noise], Source],
+        asked: Parameters,
+        noise: str | Noise | NoiseFunction,
+        evaluator: EvaluatorName,
+        memory: int | None,
+        threshold: float | None,
+    ) -> None:
+        """Make ready what all queries share.
+
+        Args:
+            model: that is explained.
+            features: from which noise is drawn.
+            source: gives the queries' computational graphs.
+            asked: what is asked of every query.
+            noise: its name, an object or a function.
+            evaluator: by which name.
+            memory: bytes that an evaluation may take.
+            threshold: of a model with one column.
+        """
+        check_parameters(asked)
+        check_choice("evaluator", evaluator, EVALUATORS)
         memory = default_budget(features.device) if memory is None else memory
         check_at_least("memory", memory, 1)
-        self._noise = resolve(noise, features)
+        self._groups: Tensor | None = None
+        if asked.feature_groups:
+            self._groups = group_of_each(asked.feature_groups, features.shape[1])
+            self._groups = self._groups.to(features.device)
+        self._noise = _noise_of(noise, features, self._groups)
         self.parameters = dataclasses.replace(
-            asked, noise=self._noise.name, delta=delta if search == "guided" else None
+            asked,
+            noise=self._noise.name,
+            delta=asked.delta if asked.search == "guided" else None,
+            keep=tuple(kind for kind in KINDS if kind in asked.keep),
         )
         self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
-        self._extractor = Extractor(
-            self._predictor,
-            features,
-            edge_index,
-            model_kwargs=model_kwargs,
-            hops=hops,
-            halo=halo,
-            check=check,
-            noise=self._noise,
-            seed=seed,
-        )
+        self._source = source(self._predictor, self._noise)
+        self._features_shape = features.shape
         self._memory = memory
         self._choice = EvaluatorChoice(self._predictor, wanted=evaluator, memory=memory)
-        self._size = features.shape
 
     def asking(
         self,
@@ -219,16 +335,17 @@ class Zorro:
     @outside_inference_mode
     def explain(
         self,
-        node: SupportsIndex,
+        node: SupportsIndex | Data,
         *,
         why_not: SupportsIndex | None = None,
         contrast: Contrast = "beats",
         on_step: OnStep = unwatched,
     ) -> Explanation:
-        """Return one explanation of the model's prediction for `node`.
+        """Return one explanation of the model's prediction for a node, or for a graph of several.
 
         Args:
-            node: the query.
+            node: the query: a node's number; of `of_graphs` a graph's, or a `Data`, which need not
+                be one of the graphs.
             why_not: explain why it is the predicted class and not this one.
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
@@ -250,7 +367,7 @@ class Zorro:
     @outside_inference_mode
     def explain_multiple(
         self,
-        node: SupportsIndex,
+        node: SupportsIndex | Data,
         *,
         max_explanations: int = 10,
         max_depth: int = 10,
@@ -314,16 +431,16 @@ class Zorro:
         return results
 
     def _on_a_sufficient_cut(
-        self, node: SupportsIndex, explain: Callable[[ComputationalGraph], T]
+        self, asked: SupportsIndex | Data, explain: Callable[[ComputationalGraph], T]
     ) -> T:
         """Return what `explain` gives on the first cut that turns out to hold all that matters."""
-        for graph in self._extractor.cuts(node_id(node, self._size[0])):
+        for graph in self._source.cuts(asked):
             try:
                 return explain(graph)
             except _MoreMattersError as told:
-                logger.info("node %d: %s", graph.query, told)
+                logger.info("%s: %s", graph.asked, told)
         raise ModelError(
-            f"the model's output at node {node} is another on the whole graph than on any part of "
+            f"the model's output at node {asked} is another on the whole graph than on any part of "
             "it, even with all nodes for candidates: it depends on more than x and edge_index"
         )
 
@@ -339,7 +456,7 @@ class Zorro:
             return graph
         if self._agrees(graph, laboratory, selection):
             return graph
-        if self._extractor.can_widen:
+        if self._source.can_widen:
             raise _MoreMattersError(
                 f"more than {graph.candidates.numel()} candidates matter, so there are more now"
             )
@@ -350,13 +467,13 @@ class Zorro:
     ) -> bool:
         """Whether some samples that were evaluated last give the same with all else redrawn."""
         evaluator = laboratory.last
-        is_doubtful = self._extractor.reach.doubtful
+        is_doubtful = self._source.reach.doubtful
         is_known = evaluator.reads_candidates_only and not is_doubtful
         on_the_cut = is_known and graph.x.numel() > _LARGE
         count = _DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
         few = evaluator.only(torch.arange(min(count, evaluator.samples), device=graph.x.device))
         inputs = few.inputs(selection)  # (s, n, d)
-        guarded = self._extractor.guard.scores(graph, inputs, on_the_cut=on_the_cut)
+        guarded = self._source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
         return close(guarded, few.scores(selection))
 
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
@@ -398,7 +515,7 @@ class Zorro:
     @outside_inference_mode
     def fidelity(
         self,
-        node: SupportsIndex,
+        node: SupportsIndex | Data,
         *,
         nodes: Iterable[SupportsIndex] | None = None,
         features: Iterable[SupportsIndex] | None = None,
@@ -425,7 +542,7 @@ class Zorro:
     @outside_inference_mode
     def meter(
         self,
-        node: SupportsIndex,
+        node: SupportsIndex | Data,
         *,
         samples: int | None = None,
         why_not: SupportsIndex | None = None,
@@ -448,7 +565,7 @@ class Zorro:
         return Meter(
             graph,
             lambda: self._evaluator(graph, versus, fresh),
-            num_nodes=self._size[0],
+            num_nodes=self._whole_size(graph)[0],
             confidence=self.parameters.confidence,
         )
 
@@ -502,16 +619,28 @@ class Zorro:
             memory=self._memory,
         )
         event = _event(graph, versus)
+        space = Space(
+            graph.candidates.numel(),
+            graph.x.size(1),
+            kinds=self.parameters.keep,
+            groups=self._groups,
+            device=graph.x.device,
+        )
         evaluator = self._choice.evaluator(
-            graph, draws, event, on_batch=on_batch, searches=searches
+            graph, draws, event, space=space, on_batch=on_batch, searches=searches
         )
         if self._memory < evaluator.least_memory:
             raise InputError(
-                f"memory: expected at least {evaluator.least_memory:,} bytes for node "
-                f"{graph.query}, which has {graph.candidates.numel():,} candidates, got "
+                f"memory: expected at least {evaluator.least_memory:,} bytes for "
+                f"{graph.asked}, which has {graph.candidates.numel():,} candidates, got "
                 f"{self._memory:,}"
             )
         return evaluator
+
+    def _whole_size(self, graph: ComputationalGraph) -> tuple[int, int]:
+        """Return how many nodes and features the graph has that the query is about."""
+        nodes, features = self._features_shape
+        return (nodes if graph.level == "node" else graph.x.size(0)), features
 
     def _fidelity(self, result: Certified, laboratory: Laboratory) -> FidelityEstimate:
         """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.
@@ -543,7 +672,7 @@ class Zorro:
         found = result.found
         ids = graph.candidates.tolist()
         return Explanation(
-            query=Query("node", graph.query),
+            query=graph.asked,
             predicted_class=graph.predicted_class,
             probabilities=tuple(probabilities(graph.scores).tolist()),
             selected=_selected(found.selection, ids),
@@ -561,8 +690,8 @@ class Zorro:
                 checked=graph.checked,
                 whole=graph.whole,
                 context_matters=graph.context_matters,
-                num_nodes=self._size[0],
-                num_features=self._size[1],
+                num_nodes=self._whole_size(graph)[0],
+                num_features=self._whole_size(graph)[1],
                 both_ways=graph.both_ways,
             ),
             evaluator=laboratory.last.name,
@@ -616,6 +745,66 @@ def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:
         first, size = first + size, 2 * size
 
 
+def _asked(given: Mapping[str, Any]) -> Parameters:
+    """Return what is asked of every query, of all options by their names."""
+    names = {field.name for field in dataclasses.fields(Parameters)}
+    chosen = {name: value for name, value in given.items() if name in names}
+    keep, groups = chosen["keep"], chosen["feature_groups"]
+    if isinstance(keep, str) or not isinstance(keep, Iterable):
+        raise InputError(f"keep: expected names of kinds in a tuple, got {keep!r}")
+    return Parameters(
+        **{
+            **chosen,
+            "noise": "",  # known when it is made ready, which takes time
+            "keep": tuple(keep),
+            "feature_groups": () if groups is None else _as_tuples(groups),
+        }
+    )
+
+
+def _as_tuples(groups: Any) -> tuple[tuple[int, ...], ...]:
+    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+        raise InputError(f"feature_groups: expected lists of columns, got {groups!r}")
+    return tuple(tuple(int(column) for column in group) for group in groups)
+
+
+def _noise_of(
+    noise: str | Noise | NoiseFunction, features: Features, groups: Tensor | None
+) -> Noise:
+    """Return the noise; columns of a group are drawn together where each column is drawn alone."""
+    if groups is not None and noise == "column-marginals":
+        return GroupMarginals(features, groups)
+    return resolve(noise, features)
+
+
+def _graphs(graphs: Any) -> list[Data]:
+    """Return graphs as a list, checked."""
+    if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
+        graphs = [graphs[number] for number in range(len(graphs))]
+    check_graphs(graphs)
+    if len(graphs) == 1:
+        raise InputError(
+            "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
+            "and a single graph's are too few; pass noise= of your own with a second one"
+        )
+    return list(graphs)
+
+
+def _propose_groups(features: Features, noise: str) -> None:
+    """Say once that columns look like categories, which the noise would take apart."""
+    x = features.in_memory
+    groups = [] if x is None or noise == "rows" else one_hot_groups(x)
+    if groups:
+        shown = ", ".join(f"{group[0]} to {group[-1]}" for group in groups[:3])
+        logger.warning(
+            "columns %s are one-hot: each column is redrawn by itself, as in the paper, so that a "
+            "node may have several of them or none; feature_groups=%s keeps and redraws a category "
+            "as one, noise='rows' draws whole nodes",
+            shown,
+            groups if len(groups) == 1 and len(groups[0]) <= 20 else "[…]",
+        )
+
+
 def _selected(selection: Selection, ids: list[int]) -> dict[str, tuple[int, ...]]:
     """Return what is selected of each kind: nodes by their ids, features by their columns."""
     every: dict[str, tuple[int, ...]] = {
@@ -657,8 +846,8 @@ def _versus(
     why_not = whole_number("why_not", why_not, classes, what="a class")
     if why_not == graph.predicted_class:
         raise InputError(
-            f"why_not: expected another class than the prediction of node {graph.query}, which "
-            f"is {why_not}"
+            f"why_not: expected another class than the prediction of {graph.asked}, which is "
+            f"{why_not}"
         )
     return Versus(why_not, contrast)
 

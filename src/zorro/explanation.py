@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.arguments import check_choice
-from zorro.elements import FEATURES, NODES, Kind
+from zorro.elements import FEATURES, KINDS, NODES, Kind
 from zorro.errors import InputError
 from zorro.explanation_formats import FORMAT, up_to_date
 from zorro.fidelity.estimate import FidelityEstimate
@@ -79,6 +79,8 @@ class Parameters:
     max_elements: int | None = None
     max_evaluations: int | None = None
     beyond_chance: bool = False
+    keep: tuple[Kind, ...] = KINDS  # what may be selected; of other kinds everything is kept
+    feature_groups: tuple[tuple[int, ...], ...] = ()  # columns that are one element together
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from zorro.arguments import check_at_least, check_choice
 from zorro.data.validation import check_seed
+from zorro.elements import KINDS
 from zorro.errors import InputError
 from zorro.explanation import Parameters
 
@@ -22,6 +24,7 @@ def check_parameters(asked: Parameters) -> None:
         raise InputError(f"confidence: expected a number between 0 and 1, got {asked.confidence!r}")
     _check_claim(asked)
     _check_limits(asked)
+    _check_kinds(asked.keep)
     if not isinstance(asked.beyond_chance, bool):
         raise InputError(f"beyond_chance: expected True or False, got {asked.beyond_chance!r}")
     if asked.beyond_chance and asked.search != "guided":
@@ -47,6 +50,17 @@ def _check_claim(asked: Parameters) -> None:
             "tau: a fidelity of 1 cannot be certified from samples; expected less than 1, or "
             "delta=None"
         )
+
+
+def _check_kinds(keep: Sequence[str]) -> None:
+    expected = f"keep: expected some of {', '.join(map(repr, KINDS))}, each once"
+    if not keep:
+        raise InputError(f"{expected}, got nothing")
+    for kind in keep:
+        if kind not in KINDS:
+            raise InputError(f"{expected}, got {kind!r}")
+    if len(set(keep)) != len(keep):
+        raise InputError(f"{expected}, got {', '.join(map(repr, keep))}")
 
 
 def _check_limits(asked: Parameters) -> None:

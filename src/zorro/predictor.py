@@ -49,9 +49,18 @@ class Predictor:
         edge_index: Tensor,
         kwargs: Mapping[str, Any],
         *,
+        rows: int | None = None,
         differentiable: bool = False,
     ) -> Tensor:
-        """Return the class scores (N, C) with C ≥ 2, with a gradient if they are to have one."""
+        """Return the class scores (N, C) with C ≥ 2, with a gradient if they are to have one.
+
+        Args:
+            x: (N, d).
+            edge_index: (2, E).
+            kwargs: further arguments of the model.
+            rows: how many the output is to have, if not one per node.
+            differentiable: whether the scores are to have a gradient.
+        """
         with undisturbed(self.model), torch.set_grad_enabled(differentiable):
             try:
                 output = self.model(x, edge_index, **kwargs)
@@ -63,7 +72,7 @@ class Predictor:
                     f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
                     f"{self._hint(x.size(0))}"
                 ) from error
-        return self._checked(output, nodes=x.size(0))
+        return self._checked(output, nodes=x.size(0), rows=rows)
 
     def as_columns(self, output: Tensor) -> Tensor:
         """Return scores (N, C) with C ≥ 2 for an output (N, C) or (N, 1)."""
@@ -138,7 +147,7 @@ class Predictor:
             "as an argument and pass the tensor in model_kwargs, whose rows follow the nodes"
         )
 
-    def _checked(self, output: Any, *, nodes: int) -> Tensor:
+    def _checked(self, output: Any, *, nodes: int, rows: int | None) -> Tensor:
         if not isinstance(output, Tensor):
             raise ModelError(
                 f"the model must return a tensor of class scores, it returned "
@@ -146,9 +155,11 @@ class Predictor:
             )
         if output.dim() == 1:
             output = output.unsqueeze(1)
-        if output.dim() != 2 or output.size(0) != nodes:
+        wanted = nodes if rows is None else rows
+        each = "node" if wanted == nodes else "graph"
+        if output.dim() != 2 or output.size(0) != wanted:
             raise ModelError(
-                f"the model must return one row of class scores per node, ({nodes}, classes); "
+                f"the model must return one row of class scores per {each}, ({wanted}, classes); "
                 f"it returned {tuple(output.shape)}{self._hint(nodes)}"
             )
         return self.as_columns(output)

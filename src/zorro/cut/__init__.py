@@ -2,5 +2,6 @@
 
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.extractor import CHECKS, Check, Extractor
+from zorro.cut.whole_graphs import WholeGraphs
 
-__all__ = ["CHECKS", "Check", "ComputationalGraph", "Extractor"]
+__all__ = ["CHECKS", "Check", "ComputationalGraph", "Extractor", "WholeGraphs"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from zorro.extras import Extras
+from zorro.question import Level, Query
+from zorro.question.readout import GraphRow, NodeRow, Readout
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,17 @@ class ComputationalGraph:
     whole: bool  # evaluated on the whole graph because no cut preserved the prediction
     context_matters: bool  # the context's features move the prediction too
     scores: Tensor  # (C,), the model's output at the query
+    level: Level = "node"
+
+    @property
+    def asked(self) -> Query:
+        """What the query is."""
+        return Query(self.level, self.query)
+
+    @property
+    def readout(self) -> Readout:
+        """How the query's output is read off the model's."""
+        return NodeRow(self.target) if self.level == "node" else GraphRow()
 
     @property
     def candidate_x(self) -> Tensor:

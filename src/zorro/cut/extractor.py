@@ -6,12 +6,13 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, SupportsIndex, get_args
 
 import torch
 from torch import Tensor
 
 from zorro.agreement import close, same_output
+from zorro.arguments import node_id
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.cut.guard import Guard
@@ -146,18 +147,22 @@ class Extractor:
         """Whether there may be more candidates than those within the model's reach."""
         return self._hops is None and self._check != "none"
 
-    def extract(self, query: int) -> ComputationalGraph:
-        """Return the computational graph of `query`."""
-        return next(self.cuts(query))
+    def with_all_else_redrawn(
+        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
+    ) -> Tensor:
+        """Return the query's scores (S, C) for values (S, n, d), as the guard evaluates them."""
+        return self.guard.scores(graph, inputs, on_the_cut=on_the_cut)
 
-    def cuts(self, query: int) -> Iterator[ComputationalGraph]:
-        """Yield the computational graph of `query`, then wider ones, the whole graph last.
+    def extract(self, asked: SupportsIndex) -> ComputationalGraph:
+        """Return the computational graph of a node."""
+        return next(self.cuts(asked))
+
+    def cuts(self, asked: SupportsIndex) -> Iterator[ComputationalGraph]:
+        """Yield the computational graph of a node, then wider ones, the whole graph last.
 
         A wider one is for whoever finds that more matters than the candidates of the last.
         """
-        nodes = self._parts.num_nodes
-        if not 0 <= query < nodes:
-            raise InputError(f"node: expected an id from 0 to {nodes - 1}, got {query}")
+        query = node_id(asked, self._parts.num_nodes)
         self._notice_other_weights()
         reach = self.reach
         if self._check == "none":

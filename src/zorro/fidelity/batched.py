@@ -317,13 +317,15 @@ class BatchedEvaluator(Evaluator):
         count = inputs.size(0)
         context = self._context.expand(count, -1, -1)
         x = torch.cat([inputs, context], dim=1) if context.numel() else inputs  # (b, n + c, d)
+        readout, nodes = self.graph.readout, self.graph.x.size(0)
         scores = self._predictor.scores(
             x.flatten(0, 1),
             self._edge_index_of(count),
-            self.graph.extras.copies(count),
+            {**self.graph.extras.copies(count), **readout.inputs(count, nodes, self.device)},
+            rows=readout.count(count, nodes),
             differentiable=differentiable,
         )
-        return scores.view(count, -1, scores.size(1))[:, self.graph.target]
+        return readout.rows(scores, count)
 
     def _edge_index_of(self, copies: int) -> Tensor:
         if copies not in self._edges_of_copies:
@@ -350,8 +352,8 @@ class BatchedEvaluator(Evaluator):
             independent = False
         if not independent:
             logger.warning(
-                "node %d: copies of the graph in one batch influence each other, so samples are "
-                "run one by one",
-                self.graph.query,
+                "%s: copies of the graph in one batch influence each other, so samples are run "
+                "one by one",
+                self.graph.asked,
             )
         return independent

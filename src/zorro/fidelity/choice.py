@@ -131,6 +131,8 @@ class EvaluatorChoice:
 
     def _trace(self, graph: ComputationalGraph) -> fx.Graph:
         try:
+            if graph.level == "graph":
+                raise Unserved("outputs for whole graphs are not traced")
             if not graph.x.is_floating_point():
                 raise Unserved(f"its features are {graph.x.dtype}, which have no gradient")
             if holds_inference_tensors(self._predictor.model):
@@ -149,7 +151,7 @@ class EvaluatorChoice:
     def _refuse_or_log(self, graph: ComputationalGraph, reason: str) -> None:
         if self._wanted == "traced":
             raise ModelError(
-                f"evaluator: the model cannot be traced for node {graph.query}: {reason}; "
+                f"evaluator: the model cannot be traced for {graph.asked}: {reason}; "
                 "use evaluator='auto'"
             )
-        logger.info("node %d: evaluated by running the model, since %s", graph.query, reason)
+        logger.info("%s: evaluated by running the model, since %s", graph.asked, reason)

@@ -1,0 +1,61 @@
+"""How a query's output is read off a model that runs on several copies of a graph at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+
+class Readout(Protocol):
+    """What the model is told besides the graph, and which rows of its output are the answers."""
+
+    def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
+        """Return further arguments for disjoint copies of a graph with so many nodes."""
+        ...
+
+    def count(self, copies: int, nodes: int) -> int:
+        """Return how many rows the output has."""
+        ...
+
+    def rows(self, scores: Tensor, copies: int) -> Tensor:
+        """Return the answer (copies, C) of each copy, of all scores (count, C)."""
+        ...
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """A row per node, of which one is the answer."""
+
+    row: int
+
+    def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
+        """Return nothing: such a model needs no more."""
+        return {}
+
+    def count(self, copies: int, nodes: int) -> int:
+        """Return a row for each node of each copy."""
+        return copies * nodes
+
+    def rows(self, scores: Tensor, copies: int) -> Tensor:
+        """Return the row of the node in each copy."""
+        return scores.view(copies, -1, scores.size(1))[:, self.row]
+
+
+@dataclass(frozen=True)
+class GraphRow:
+    """A row per graph, each copy being one; PyG's `batch` tells which graph a node belongs to."""
+
+    def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
+        """Return the batch vector."""
+        return {"batch": torch.arange(copies, device=device).repeat_interleave(nodes)}
+
+    def count(self, copies: int, nodes: int) -> int:
+        """Return a row for each copy."""
+        return copies
+
+    def rows(self, scores: Tensor, copies: int) -> Tensor:
+        """Return all rows."""
+        return scores
