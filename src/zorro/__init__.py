@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zorro.explanation import Explanation
     from zorro.fidelity import FidelityEstimate
     from zorro.pyg import ZorroExplainer
-    from zorro.runs import Run, explain_many, open_run
+    from zorro.runs import Run, explain_graphs, explain_many, open_run
 
 __all__ = [
     "Explanation",
@@ -23,6 +23,7 @@ __all__ = [
     "ZorroError",
     "ZorroExplainer",
     "__version__",
+    "explain_graphs",
     "explain_many",
     "open_run",
     "rdt_fidelity",
@@ -35,6 +36,7 @@ _HOMES = {
     "Run": "zorro.runs",
     "Zorro": "zorro.explainer",
     "ZorroExplainer": "zorro.pyg",
+    "explain_graphs": "zorro.runs",
     "explain_many": "zorro.runs",
     "open_run": "zorro.runs",
     "rdt_fidelity": "zorro.explainer",

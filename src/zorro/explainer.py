@@ -234,7 +234,7 @@ class Zorro:
                 `{"edge_weight": "edge_attr"}`.
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
-        listed = _graphs(graphs)
+        listed = graphs_of(graphs)
         known = {
             name: parameter.default
             for name, parameter in signature(cls.__init__).parameters.items()
@@ -777,7 +777,7 @@ def _noise_of(
     return resolve(noise, features)
 
 
-def _graphs(graphs: Any) -> list[Data]:
+def graphs_of(graphs: Any) -> list[Data]:
     """Return graphs as a list, checked."""
     if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
         graphs = [graphs[number] for number in range(len(graphs))]

@@ -396,6 +396,9 @@ def _chance(chance: FidelityEstimate, tau: float) -> str:
 def _check_sound(explanation: Explanation) -> None:
     """Raise `ValueError` if the parts of an explanation that was read do not fit together."""
     e, graph = explanation, explanation.graph
+    for kind in e.selected:
+        if kind not in KINDS:
+            raise ValueError(f"selected: expected {', '.join(KINDS)}, got {kind[:40]}")
     if not 0 <= e.predicted_class < len(e.probabilities):
         raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
     for name, members, size in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zorro.runs.engines import ENGINES, Engine, EngineName
 from zorro.runs.listing import BrokenRun, ListedRun, find_runs
-from zorro.runs.run import Failure, Row, Run, explain_many, open_run
+from zorro.runs.run import Failure, Row, Run, explain_graphs, explain_many, open_run
 from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome, Query, Task
 
@@ -21,6 +21,7 @@ __all__ = [
     "Row",
     "Run",
     "Task",
+    "explain_graphs",
     "explain_many",
     "find_runs",
     "open_run",

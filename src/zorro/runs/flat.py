@@ -12,6 +12,7 @@ from zorro.runs.task import Outcome
 # The columns, and what they hold.
 COLUMNS: dict[str, str] = {
     "node": "integer",
+    "level": "text",
     "status": "text",
     "caveat": "text",
     "predicted_class": "integer",
@@ -80,6 +81,7 @@ def _flat(explanation: Explanation) -> dict[str, Any]:
     p, graph, fidelity = explanation.parameters, explanation.graph, explanation.fidelity
     certificate, versus = explanation.certificate, explanation.versus
     return {
+        "level": explanation.query.level,
         "caveat": explanation.caveat,
         "predicted_class": explanation.predicted_class,
         "probability": explanation.probability,

@@ -18,10 +18,12 @@ from torch import Tensor, nn
 from zorro.data.stored import StoredEdges, StoredFeatures, StoredGraph
 from zorro.data.stored.verification import OnProgress
 from zorro.edge_index import Edges, edges_of
+from zorro.elements import KINDS
 from zorro.errors import RunError
+from zorro.explanation import Parameters
 from zorro.features import Features, size_of
 from zorro.function_model import as_module
-from zorro.runs.task import GivenTask
+from zorro.runs.task import GivenTask, GraphsTask
 from zorro.version import __version__
 
 FORMAT = 1
@@ -53,7 +55,7 @@ Manifest = dict[str, Any]
 
 
 def describe(
-    task: GivenTask,
+    task: GivenTask | GraphsTask,
     nodes: Sequence[int],
     *,
     asked: Mapping[str, Any] | None = None,
@@ -68,28 +70,54 @@ def describe(
         on_progress: told how many bytes of a stored graph are verified, and of how many.
     """
     zorro = task.zorro()
-    nodes_there, features = size_of(task.x)
     options = {name: task.options[name] for name in _OPTIONS if name in task.options}
-    kwargs = task.options.get("model_kwargs") or {}
     return assembled(
         nodes,
         asked=asked or {},
-        data={
-            "nodes": nodes_there,
-            "features": features,
-            "edges": edges_of(task.edge_index, nodes_there).num_edges,
-            "sha256": data_digest(task.x, task.edge_index, kwargs, on_progress=on_progress),
-        },
+        data=_of_graphs(task) if isinstance(task, GraphsTask) else _of_graph(task, on_progress),
         model={
             "class": f"{type(task.model).__module__}.{type(task.model).__qualname__}",
             "sha256": model_digest(task.model),
         },
         parameters={
-            **dataclasses.asdict(zorro.parameters),
+            **_as_told(zorro.parameters),
             **options,
             **{name: value for name, value in task.question.items() if value is not None},
         },
     )
+
+
+def _of_graph(task: GivenTask, on_progress: OnProgress) -> dict[str, Any]:
+    nodes, features = size_of(task.x)
+    kwargs = task.options.get("model_kwargs") or {}
+    return {
+        "nodes": nodes,
+        "features": features,
+        "edges": edges_of(task.edge_index, nodes).num_edges,
+        "sha256": data_digest(task.x, task.edge_index, kwargs, on_progress=on_progress),
+    }
+
+
+def _of_graphs(task: GraphsTask) -> dict[str, Any]:
+    kwargs = task.options.get("model_kwargs") or {}
+    values: list[object] = [(name, kwargs[name]) for name in sorted(kwargs)]
+    for graph in task.graphs:
+        values += [graph.x, graph.edge_index]
+        values += [graph.get(each) for _, each in sorted(kwargs.items()) if isinstance(each, str)]
+    return {
+        "graphs": len(task.graphs),
+        "nodes": sum(graph.x.size(0) for graph in task.graphs),
+        "features": task.graphs[0].x.size(1),
+        "edges": sum(graph.edge_index.size(1) for graph in task.graphs),
+        "sha256": digest(*values),
+    }
+
+
+def _as_told(parameters: Parameters) -> dict[str, Any]:
+    """Return parameters as JSON gives them back; what was not asked for before is left out."""
+    told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
+    usual = {"keep": list(KINDS), "feature_groups": []}
+    return {name: value for name, value in told.items() if usual.get(name) != value}
 
 
 def assembled(

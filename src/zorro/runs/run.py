@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from zorro.arguments import whole_number, whole_numbers
 from zorro.edge_index import Edges
 from zorro.errors import InputError, MissingExtraError, RunError
-from zorro.explanation import Explanation
+from zorro.explainer import graphs_of
+from zorro.explanation import Explanation, GraphSummary
 from zorro.features import Features, size_of
 from zorro.function_model import as_module
 from zorro.predictor import Model
+from zorro.question import Level
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.flat import flat_rows
 from zorro.runs.manifest import Manifest, describe
 from zorro.runs.store import Counts, DamagedRow, Store
-from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
+from zorro.runs.task import GivenTask, GraphsTask, Outcome, Outcomes, Query, Task
 
 if TYPE_CHECKING:
     import pandas
@@ -188,13 +191,27 @@ class Run:
         told = (query.node, outcome.status, outcome.certified)
         if found.status == "conditional":  # which earlier versions called something else
             told = (query.node, "conditional", False)
-        if (found.node, found.status, found.certified) != told:
+        if (found.query.index, found.status, found.certified) != told:
             reason = "node, status or certified: not those of the explanation"
             return DamagedRow(query.position, query.node, reason)
-        there = (self.manifest["data"]["nodes"], self.manifest["data"]["features"])
-        if (found.graph.num_nodes, found.graph.num_features) != there:
+        if found.query.level != self.level:
+            reason = f"level: {found.query.level}, in a run of level {self.level}"
+            return DamagedRow(query.position, query.node, reason)
+        if not self._is_about_its_data(found.graph):
             return DamagedRow(query.position, query.node, "graph: another size than the run's")
         return found
+
+    @property
+    def level(self) -> Level:
+        """Whether nodes of one graph were asked about, or graphs of several."""
+        return "graph" if "graphs" in self.manifest["data"] else "node"
+
+    def _is_about_its_data(self, graph: GraphSummary) -> bool:
+        """Whether a graph has the size that the run's has, or that one of its graphs can have."""
+        nodes: int = self.manifest["data"]["nodes"]
+        features: int = self.manifest["data"]["features"]
+        fits = graph.num_nodes == nodes if self.level == "node" else graph.num_nodes <= nodes
+        return fits and graph.num_features == features
 
     def _store(self) -> Store:
         return Store(self.path / folders.OUTCOMES)
@@ -245,37 +262,105 @@ def explain_many(
         on_outcome: called with each outcome once it is kept.
         options: of `Zorro` and of `Zorro.explain`.
     """
-    question = {name: options.pop(name) for name in _QUESTION if name in options}
-    if question.get("why_not") is not None:
-        question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
+    question = _question(options)
     if device is not None and not (isinstance(x, Tensor) and isinstance(edge_index, Tensor)):
         raise InputError(f"device: expected None for a stored graph, got '{device}'")
     task = GivenTask(as_module(model), x, edge_index, options, question, device)
     every = distinct(nodes, size_of(x)[0])
-    for outcome in record(
-        Path(out),
-        task,
-        every,
-        manifest=describe(task, every),
-        engine=engine_of(
-            engine,
-            queries=len(every),
-            workers=workers,
-            threads=threads,
-            address=address,
-            gpus_per_worker=gpus_per_worker,
-        ),
-        retry_failed=retry_failed,
-    ):
+    wanted = _engine(engine, every, workers, threads, address, gpus_per_worker)
+    return _kept(Path(out), task, every, wanted, retry_failed, on_outcome)
+
+
+def explain_graphs(
+    model: Model,
+    graphs: Sequence[Data],
+    numbers: Iterable[SupportsIndex] | None = None,
+    *,
+    out: str | Path,
+    engine: EngineName | Engine = "auto",
+    workers: int | None = None,
+    threads: int = 1,
+    address: str | None = None,
+    gpus_per_worker: float = 0.0,
+    device: str | torch.device | None = None,
+    retry_failed: bool = False,
+    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
+    **options: Any,
+) -> Run:
+    """Explain a model's answers for many graphs and keep the explanations in a folder.
+
+    Called again with the same arguments it computes only what is missing, as `explain_many`.
+
+    Args:
+        model: called as `model(x, edge_index, batch=…, **model_kwargs)`.
+        graphs: PyG's `Data`: a list, a data set.
+        numbers: which to explain, each once; a mask will do too; all when None.
+        out: the run's folder.
+        engine: see `explain_many`.
+        workers: how many; one per core when None.
+        threads: of torch in each worker.
+        address: of a Ray cluster; one is started on this machine when None.
+        gpus_per_worker: that each worker on Ray is to have.
+        device: to which each worker takes model and graphs; where they are when None.
+        retry_failed: explain graphs again that could not be explained.
+        on_outcome: called with each outcome once it is kept.
+        options: of `Zorro.of_graphs` and of `Zorro.explain`.
+    """
+    question = _question(options)
+    listed = graphs_of(graphs)
+    task = GraphsTask(as_module(model), listed, options, question, device)
+    every = distinct(range(len(listed)) if numbers is None else numbers, len(listed), "numbers")
+    wanted = _engine(engine, every, workers, threads, address, gpus_per_worker)
+    return _kept(Path(out), task, every, wanted, retry_failed, on_outcome)
+
+
+def _question(options: dict[str, Any]) -> dict[str, Any]:
+    """Take what is asked of `Zorro.explain` out of all options."""
+    question = {name: options.pop(name) for name in _QUESTION if name in options}
+    if question.get("why_not") is not None:
+        question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
+    return question
+
+
+def _engine(
+    engine: EngineName | Engine,
+    every: Sequence[int],
+    workers: int | None,
+    threads: int,
+    address: str | None,
+    gpus_per_worker: float,
+) -> Engine:
+    return engine_of(
+        engine,
+        queries=len(every),
+        workers=workers,
+        threads=threads,
+        address=address,
+        gpus_per_worker=gpus_per_worker,
+    )
+
+
+def _kept(
+    out: Path,
+    task: GivenTask | GraphsTask,
+    every: Sequence[int],
+    engine: Engine,
+    retry_failed: bool,
+    on_outcome: Callable[[Outcome], None],
+) -> Run:
+    """Explain what a run lacks, telling of each outcome; return the run."""
+    manifest = describe(task, every)
+    recorded = record(out, task, every, manifest=manifest, engine=engine, retry_failed=retry_failed)
+    for outcome in recorded:
         on_outcome(outcome)
     return open_run(out)
 
 
-def distinct(nodes: Iterable[SupportsIndex], count: int) -> list[int]:
-    """Return each node once, in order, if all are ids below `count`."""
-    every = list(dict.fromkeys(whole_numbers("nodes", nodes, count)))
+def distinct(nodes: Iterable[SupportsIndex], count: int, name: str = "nodes") -> list[int]:
+    """Return each query once, in order, if all are numbers below `count`."""
+    every = list(dict.fromkeys(whole_numbers(name, nodes, count)))
     if not every:
-        raise InputError("nodes: expected at least one, got none")
+        raise InputError(f"{name}: expected at least one, got none")
     return every
 
 

@@ -186,12 +186,15 @@ class Store:
         return Counts(int(total - failed), int(failed), int(certified))
 
     def median_length(self, field: str) -> float:
-        """Return the median length of a list that explanations hold; 0 if there are none."""
-        # NULL where there is no such list, be it because the explanation is no JSON.
-        length = (
-            f"CASE WHEN json_valid(explanation) AND json_type(explanation, '$.{field}') = 'array' "
-            f"THEN json_array_length(explanation, '$.{field}') END"
+        """Return the median number of elements of a kind that explanations hold; 0 if none does."""
+        # NULL where there is no such list, be it because the explanation is no JSON. Explanations
+        # of the first format have it at the top.
+        each = (
+            f"WHEN json_type(explanation, '{path}') = 'array' "
+            f"THEN json_array_length(explanation, '{path}')"
+            for path in (f"$.selected.{field}", f"$.{field}")
         )
+        length = f"CASE WHEN NOT json_valid(explanation) THEN NULL {' '.join(each)} END"
         with self._explained():
             (count,) = self._connection.execute(f"SELECT count({length}) FROM outcomes").fetchone()
             middle = self._connection.execute(

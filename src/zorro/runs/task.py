@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import time
 import traceback
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from zorro.arguments import check_device
 from zorro.edge_index import Edges
@@ -22,10 +23,10 @@ from zorro.memory import default_budget, give_back_surplus
 
 @dataclass(frozen=True)
 class Query:
-    """A node to explain, and its place in the order in which nodes were asked for."""
+    """A node or graph to explain, and its place in the order in which they were asked for."""
 
     position: int
-    node: int
+    node: int  # or the graph's number, as the run's level says
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,40 @@ class GivenTask:
         if options.get("memory") is None:
             options["memory"] = default_budget(x.device) // workers
         return Zorro(model, x, edge_index, **options)
+
+
+@dataclass(frozen=True)
+class GraphsTask:
+    """Explanations of a model's answers for whole graphs, model and graphs being at hand.
+
+    Args:
+        model: called as `model(x, edge_index, batch=…, **model_kwargs)`.
+        graphs: PyG's `Data`.
+        options: further options of `Zorro.of_graphs`.
+        question: further options of `Zorro.explain`.
+        device: to which a worker takes model and graphs; where they are when None.
+    """
+
+    model: nn.Module
+    graphs: Sequence[Data]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    question: Mapping[str, Any] = field(default_factory=dict)
+    device: str | torch.device | None = None
+
+    def open(self, *, workers: int = 1) -> Answer:
+        """Return what explains a graph."""
+        return partial(self.zorro(workers=workers).explain, **self.question)
+
+    def zorro(self, *, workers: int = 1) -> Zorro:
+        """Return the explainer, with its share of the memory."""
+        model, graphs, options = self.model, self.graphs, dict(self.options)
+        if self.device is not None:
+            check_device("device", self.device)
+            model = copy.deepcopy(model).to(self.device)  # the caller's stays where it is
+            graphs = [graph.clone().to(self.device) for graph in graphs]
+        if options.get("memory") is None:
+            options["memory"] = default_budget(graphs[0].x.device) // workers
+        return Zorro.of_graphs(model, graphs, **options)
 
 
 def answered(answer: Answer, query: Query) -> Outcome:
