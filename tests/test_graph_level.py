@@ -20,10 +20,10 @@ class Pooled(nn.Module):
     def __init__(self, conv, pool, out=3):
         super().__init__()
         self.first, self.second = conv(FEATURES, 8), conv(8, 8)
-        self.pool, self.last = pool, nn.Linear(8, out)
+        self.pool, self.last = pool, nn.Linear(8, out, bias=False)
 
     def forward(self, x, edge_index, batch=None, **kwargs):
-        x = self.first(x, edge_index, **kwargs).relu()
+        x = self.first(x, edge_index, **kwargs).tanh()
         return self.last(self.pool(self.second(x, edge_index, **kwargs), batch))
 
 
@@ -37,6 +37,11 @@ class CountsFirst(nn.Module):
     def forward(self, x, edge_index, batch):
         count = gnn.global_add_pool(x[:, :1], batch)
         return torch.cat([torch.zeros_like(count), count - self.most - 0.5], dim=1)
+
+
+def first_that_needs_some(zorro, count=12):
+    """The first graph whose answer random inputs do not get anyway."""
+    return next(i for i in range(count) if zorro.fidelity(i, nodes=[], samples=200).value < 0.7)
 
 
 def some_graphs(count=12, seed=0, one_hot=False):
@@ -87,6 +92,7 @@ def assert_claim_holds(explanation, measured, samples=400):
     """Four standard errors below τ would be a false claim."""
     tau = explanation.parameters.tau
     assert explanation.certified
+    assert explanation.status != "nothing needed", "else anything would do"
     assert measured > tau - 4 * math.sqrt(tau * (1 - tau) / samples)
 
 
@@ -110,13 +116,13 @@ def test_claims_hold_in_a_plain_loop(conv, pool):
     graphs = some_graphs()
     model = Pooled(CONVOLUTIONS[conv], POOLS[pool]).eval()
     zorro = Zorro.of_graphs(model, graphs, tau=0.8, samples=60)
-    for number in (0, 5):
-        explanation = zorro.explain(number)
-        scores = model(graphs[number].x, graphs[number].edge_index)
-        assert explanation.predicted_class == int(scores[0].argmax())
-        assert explanation.graph.candidates == graphs[number].x.size(0)
-        measured = plain_fidelity(model, graphs, graphs[number], explanation, draw=by_column)
-        assert_claim_holds(explanation, measured)
+    number = first_that_needs_some(zorro)
+    explanation = zorro.explain(number)
+    scores = model(graphs[number].x, graphs[number].edge_index)
+    assert explanation.predicted_class == int(scores[0].argmax())
+    assert explanation.graph.candidates == graphs[number].x.size(0)
+    measured = plain_fidelity(model, graphs, graphs[number], explanation, draw=by_column)
+    assert_claim_holds(explanation, measured)
 
 
 @pytest.mark.parametrize("keep", [("nodes",), ("features",), ("features", "nodes")])
@@ -124,10 +130,12 @@ def test_what_is_not_selectable_stays_as_it_is(keep):
     torch.manual_seed(1)
     graphs = some_graphs(seed=1)
     model = Pooled(gnn.GCNConv, gnn.global_add_pool).eval()
-    explanation = Zorro.of_graphs(model, graphs, tau=0.8, samples=60, keep=keep).explain(2)
+    zorro = Zorro.of_graphs(model, graphs, tau=0.8, samples=60, keep=keep)
+    number = first_that_needs_some(Zorro.of_graphs(model, graphs))
+    explanation = zorro.explain(number)
     assert set(explanation.selected) == set(keep)
-    assert {step.kind for step in explanation.steps[1:]} <= set(keep)
-    measured = plain_fidelity(model, graphs, graphs[2], explanation, draw=by_column)
+    assert {step.kind for step in explanation.steps[1:]} == set(keep)
+    measured = plain_fidelity(model, graphs, graphs[number], explanation, draw=by_column)
     assert_claim_holds(explanation, measured)
 
 
@@ -144,17 +152,18 @@ def test_groups_are_kept_and_redrawn_together():
     model = Noted(gnn.GCNConv, gnn.global_add_pool).eval()
     group = [list(range(FEATURES))]
     zorro = Zorro.of_graphs(model, graphs, tau=0.8, samples=60, feature_groups=group)
-    explanation = zorro.explain(1)
+    number = first_that_needs_some(zorro)
+    seen.clear()
+    explanation = zorro.explain(number)
     assert all(torch.equal(x.sum(1), torch.ones(x.size(0))) for x in seen)  # one-hot throughout
     assert explanation.parameters.noise == "group-marginals"
     assert explanation.parameters.feature_groups == ((0, 1, 2, 3),)
-    if explanation.nodes:
-        assert explanation.features == (0, 1, 2, 3)
+    assert explanation.features == (0, 1, 2, 3)
     whole = Pooled.forward
     measured = plain_fidelity(
         lambda *args, **kwargs: whole(model, *args, **kwargs),
         graphs,
-        graphs[1],
+        graphs[number],
         explanation,
         draw=by_row,  # one group of all columns is a row
     )
@@ -167,13 +176,12 @@ def test_edge_weights_go_along():
     model = Pooled(gnn.GCNConv, gnn.global_add_pool).eval()
     kwargs = {"edge_weight": "edge_weight"}
     zorro = Zorro.of_graphs(model, graphs, tau=0.8, samples=60, model_kwargs=kwargs)
-    explanation = zorro.explain(3)
-    weight = graphs[3].edge_weight
-    true = model(graphs[3].x, graphs[3].edge_index, edge_weight=weight)
+    graph = graphs[number := first_that_needs_some(zorro)]
+    explanation = zorro.explain(number)
+    weight = graph.edge_weight
+    true = model(graph.x, graph.edge_index, edge_weight=weight)
     assert explanation.probabilities == pytest.approx(true.softmax(1)[0].tolist(), abs=1e-5)
-    measured = plain_fidelity(
-        model, graphs, graphs[3], explanation, draw=by_column, edge_weight=weight
-    )
+    measured = plain_fidelity(model, graphs, graph, explanation, draw=by_column, edge_weight=weight)
     assert_claim_holds(explanation, measured)
 
 
@@ -205,12 +213,13 @@ def test_a_graph_need_not_be_among_them():
     graphs = some_graphs(seed=5)
     model = Pooled(gnn.GCNConv, gnn.global_mean_pool).eval()
     zorro = Zorro.of_graphs(model, graphs[:-1], tau=0.8, samples=60)
-    known, unknown = zorro.explain(graphs[3]), zorro.explain(graphs[-1])
+    known, unknown = zorro.explain(graphs[3]), zorro.explain(graphs[-1].clone())
     assert known.query.index == 3
     assert known.selected == zorro.explain(3).selected
     assert str(unknown.query) == "graph 11"
+    assert unknown.certified
     measured = plain_fidelity(model, graphs[:-1], graphs[-1], unknown, draw=by_column)
-    assert_claim_holds(unknown, measured)
+    assert measured > 0.8 - 4 * math.sqrt(0.16 / 400)
 
 
 def test_json_contrast_and_several_explanations():

@@ -19,11 +19,8 @@ def case():
     pairs = torch.stack([here.repeat(2), torch.cat([(here + 1) % NODES, (here + 7) % NODES])])
     x = torch.randn(NODES, FEATURES)
     kind = torch.randint(3, (NODES,))
-    x[:, :3] = torch.nn.functional.one_hot(kind, 3).float()
-    model = gnn.GCN(FEATURES, 8, num_layers=2, out_channels=3).eval()
-    with torch.no_grad():
-        for layer in model.convs:
-            layer.lin.weight *= 2
+    x[:, :3] = 3 * torch.nn.functional.one_hot(kind, 3).float() - 1
+    model = gnn.GCN(FEATURES, 8, num_layers=2, out_channels=3, act="tanh", bias=False).eval()
     return model, x, torch.cat([pairs, pairs.flip(0)], dim=1)
 
 
@@ -59,6 +56,7 @@ def test_both_evaluators_find_the_same_and_it_holds(case, keep, groups, search):
         Zorro(model, x, edge_index, evaluator=name, **options).explain(QUERY)
         for name in ("traced", "any-model")
     )
+    assert traced.status != "nothing needed", "else anything would do"
     assert traced.selected == run.selected
     assert traced.steps == run.steps
     assert set(traced.selected) == set(keep)
@@ -92,3 +90,17 @@ def test_the_order_of_kinds_does_not_matter(case):
     )
     assert one.selected == other.selected
     assert one.parameters == other.parameters
+
+
+@pytest.mark.parametrize("keep", ["nodes", "features"])
+def test_masks_hold_all_of_what_is_not_selectable(case, keep):
+    model, x, edge_index = case
+    explanation = Zorro(model, x, edge_index, tau=0.8, keep=(keep,)).explain(QUERY)
+    assert explanation.selected[keep], "else there is nothing to see"
+    mask = explanation.to_pyg().node_mask
+    expected = torch.zeros_like(x)
+    if keep == "nodes":
+        expected[list(explanation.nodes)] = 1.0
+    else:
+        expected[:, list(explanation.features)] = 1.0
+    assert torch.equal(mask, expected)

@@ -281,15 +281,12 @@ class Explanation:
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
         """
+        rows = self._indicator(NODES, self.graph.num_nodes).unsqueeze(1)  # (N, 1)
+        columns = self._indicator(FEATURES, self.graph.num_features).unsqueeze(0)  # (1, d)
         masks = {
-            "attributes": lambda: (
-                self._indicator(self.graph.num_nodes, self.nodes).unsqueeze(1)
-                * self._indicator(self.graph.num_features, self.features)
-            ),
-            "object": lambda: self._indicator(self.graph.num_nodes, self.nodes).unsqueeze(1),
-            "common_attributes": lambda: self._indicator(
-                self.graph.num_features, self.features
-            ).unsqueeze(0),
+            "attributes": lambda: rows * columns,
+            "object": lambda: rows,
+            "common_attributes": lambda: columns,
         }
         check_choice("node_mask_type", node_mask_type, masks)
         carried = {"x": x, "edge_index": edge_index}
@@ -298,10 +295,12 @@ class Explanation:
             **{name: value for name, value in carried.items() if value is not None},
         )
 
-    @staticmethod
-    def _indicator(size: int, members: Sequence[int]) -> Tensor:
+    def _indicator(self, kind: Kind, size: int) -> Tensor:
+        """Return ones for what is kept of a kind: for all of it if it is not selectable."""
+        if kind not in self.selected:
+            return torch.ones(size)
         indicator = torch.zeros(size)
-        indicator[list(members)] = 1.0
+        indicator[list(self.selected[kind])] = 1.0
         return indicator
 
     def __repr__(self) -> str:
