@@ -151,11 +151,14 @@ def test_groups_are_kept_and_redrawn_together():
 
     model = Noted(gnn.GCNConv, gnn.global_add_pool).eval()
     group = [list(range(FEATURES))]
-    zorro = Zorro.of_graphs(model, graphs, tau=0.8, samples=60, feature_groups=group)
+    options = {"tau": 0.8, "samples": 60, "feature_groups": group}
+    zorro = Zorro.of_graphs(model, graphs, evaluator="any-model", **options)
     number = first_that_needs_some(zorro)
     seen.clear()
     explanation = zorro.explain(number)
     assert all(torch.equal(x.sum(1), torch.ones(x.size(0))) for x in seen)  # one-hot throughout
+    traced = Zorro.of_graphs(model, graphs, evaluator="traced", **options).explain(number)
+    assert traced.selected == explanation.selected
     assert explanation.parameters.noise == "group-marginals"
     assert explanation.parameters.feature_groups == ((0, 1, 2, 3),)
     assert explanation.features == (0, 1, 2, 3)
@@ -309,3 +312,70 @@ def test_a_model_of_nodes_and_a_wrong_number_are_refused():
         zorro.explain(12)
     with pytest.raises(InputError, match="expected 4 features"):
         zorro.explain(Data(x=torch.ones(2, 3), edge_index=ONE.edge_index))
+
+
+class ThroughModule(nn.Module):
+    """Pooling by one of PyG's aggregations."""
+
+    def __init__(self, aggregation):
+        super().__init__()
+        self.aggregation = aggregation
+
+    def forward(self, x, batch):
+        return self.aggregation(x, batch)
+
+
+POOLED_BY = {
+    "a function": gnn.global_mean_pool,
+    "its name in a module": lambda x, batch: gnn.global_max_pool(x, batch),
+    "a size": lambda x, batch: (
+        gnn.global_add_pool(x, batch, size=int(batch.max()) + 1)
+        if isinstance(batch, torch.Tensor)
+        else gnn.global_add_pool(x, batch)
+    ),
+    "sum": ThroughModule(gnn.aggr.SumAggregation()),
+    "mean": ThroughModule(gnn.aggr.MeanAggregation()),
+    "max": ThroughModule(gnn.aggr.MaxAggregation()),
+    "std": ThroughModule(gnn.aggr.StdAggregation()),
+    "softmax": ThroughModule(gnn.aggr.SoftmaxAggregation(t=0.5)),
+    "median": ThroughModule(gnn.aggr.MedianAggregation()),
+}
+
+
+@pytest.mark.parametrize("pool", POOLED_BY)
+def test_pooling_is_traced_and_gives_what_running_the_model_gives(pool):
+    torch.manual_seed(8)
+    graphs = some_graphs(seed=8)
+    model = Pooled(gnn.GCNConv, POOLED_BY[pool]).eval()
+    traced, run = (
+        Zorro.of_graphs(model, graphs, tau=0.8, samples=60, evaluator=name)
+        for name in ("traced", "any-model")
+    )
+    for number in (2, 9):
+        one, other = traced.explain(number), run.explain(number)
+        assert (one.evaluator, other.evaluator) == ("traced", "any-model")
+        assert one.selected == other.selected
+        assert one.steps == other.steps
+        assert one.certificate == other.certificate
+
+
+def test_poolings_that_are_not_traced_are_named_and_served():
+    torch.manual_seed(9)
+    graphs = some_graphs(seed=9)
+    attention = ThroughModule(gnn.aggr.AttentionalAggregation(nn.Linear(8, 1)))
+    model = Pooled(gnn.GCNConv, attention).eval()
+    explanation = Zorro.of_graphs(model, graphs, tau=0.8, samples=60).explain(1)
+    assert explanation.evaluator == "any-model"
+    assert "AttentionalAggregation is not among the poolings" in explanation.evaluator_reason
+    measured = plain_fidelity(model, graphs, graphs[1], explanation, draw=by_column)
+    assert explanation.certified
+    assert measured > 0.8 - 4 * math.sqrt(0.16 / 400)
+
+
+def test_pooling_functions_are_left_as_they_were():
+    from torch_geometric.nn.pool import glob
+
+    before = glob.scatter, gnn.aggr.Aggregation.__call__
+    graphs = some_graphs()
+    Zorro.of_graphs(Pooled(gnn.GCNConv, gnn.global_add_pool), graphs).fidelity(0, samples=10)
+    assert (glob.scatter, gnn.aggr.Aggregation.__call__) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -46,6 +47,11 @@ class ComputationalGraph:
     def readout(self) -> Readout:
         """How the query's output is read off the model's."""
         return NodeRow(self.target) if self.level == "node" else GraphRow()
+
+    @property
+    def further_inputs(self) -> dict[str, Any]:
+        """What the model takes besides features and edges."""
+        return {**self.extras.copies(1), **self.readout.inputs(1, self.x.size(0), self.x.device)}
 
     @property
     def candidate_x(self) -> Tensor:

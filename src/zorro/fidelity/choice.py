@@ -131,13 +131,11 @@ class EvaluatorChoice:
 
     def _trace(self, graph: ComputationalGraph) -> fx.Graph:
         try:
-            if graph.level == "graph":
-                raise Unserved("outputs for whole graphs are not traced")
             if not graph.x.is_floating_point():
                 raise Unserved(f"its features are {graph.x.dtype}, which have no gradient")
             if holds_inference_tensors(self._predictor.model):
                 raise Unserved("it was made under torch.inference_mode() and gives no gradient")
-            return trace(self._predictor.model, graph.extras)
+            return trace(self._predictor.model, graph)
         except Unserved as reason:
             self._reason = str(reason)  # the model's, not the query's: do not try again
             raise

@@ -13,11 +13,13 @@ import torch_geometric.nn as gnn
 from torch import Tensor, fx, nn
 from torch.nn import functional
 from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.aggr import Aggregation
 
 from zorro.cut import ComputationalGraph
 from zorro.edge_index import ascending
 from zorro.fidelity.traced.change import Change, ChangedRows
 from zorro.fidelity.traced.layers import Step, Unserved, plan_of
+from zorro.fidelity.traced.layers.pooling import plan_pooling
 from zorro.fidelity.traced.layers.row_wise import refuse_if_it_looks_at_all_nodes
 from zorro.fidelity.traced.plan import Plan
 from zorro.fidelity.traced.rows import Projection, Rows
@@ -241,7 +243,7 @@ class Program:
         if len(placeholders) < 2:
             raise Unserved("it does not take x and edge_index")
         self._raw.add(placeholders[0])
-        extras = self._graph.extras.copies(1)
+        extras = self._graph.further_inputs
         self._static[placeholders[1]] = self._graph.edge_index
         for node in placeholders[2:]:
             self._static[node] = extras.get(str(node.target))
@@ -304,6 +306,8 @@ class Program:
         module = self._modules.get(str(node.target)) if node.op == "call_module" else None
         if isinstance(module, MessagePassing):
             return self._planned_layer(node, module)
+        if isinstance(module, Aggregation):
+            return self._planned_pooling(node, module)
         given = node.args[0] if node.args else None
         if not isinstance(given, fx.Node) or given not in self._raw:
             return None
@@ -323,6 +327,17 @@ class Program:
         return (
             self._node_level(given, type(layer).__name__),
             lambda rows: plan_of(layer, rows, *args, **kwargs),
+        )
+
+    def _planned_pooling(self, node: fx.Node, aggregation: Aggregation) -> _PlannedCall:
+        called = inspect.signature(aggregation.forward).bind(*node.args, **node.kwargs).arguments
+        given, index = called.pop("x"), called.pop("index", None)
+        if any(value is not None for name, value in called.items() if name == "ptr"):
+            raise Unserved(f"{type(aggregation).__name__} is called with ptr")
+        batch = self._static_or_unserved(index) if isinstance(index, fx.Node) else index
+        return (
+            self._node_level(given, type(aggregation).__name__),
+            lambda rows: plan_pooling(aggregation, rows, batch),
         )
 
     def _projection(self, node: fx.Node, module: nn.Module | None) -> Projection | None:

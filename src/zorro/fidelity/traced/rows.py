@@ -175,6 +175,26 @@ class Rows:
             looks_at_all_nodes=True,
         )
 
+    def pooled(self, members: Sequence[Any], reduce: Callable[[Tensor], Tensor]) -> Plan:
+        """Plan what some rows give together, for each wanted output.
+
+        Args:
+            members: of each wanted output the numbers of its rows.
+            reduce: maps rows (k, B, d) to (B, d').
+        """
+        used = np.unique(np.concatenate([*members, np.empty(0, dtype=np.int64)]))
+        needs = torch.as_tensor(used, device=self.device).long()
+        places = [
+            torch.as_tensor(np.searchsorted(used, each), device=self.device) for each in members
+        ]
+        return Plan(
+            needs=needs,
+            mixings=(self._unmixed(needs),),
+            weights=(None,),
+            bias=None,
+            combine=lambda state: torch.stack([reduce(state[each]) for each in places]),
+        )
+
     def _picking(self, rows: Tensor, count: int) -> Mixing:
         """Return the matrix (r, count) that picks some rows (r,)."""
         ones = np.ones(rows.numel())

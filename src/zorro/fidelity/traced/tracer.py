@@ -7,9 +7,11 @@ from typing import Any
 
 from torch import Tensor, fx, nn
 from torch_geometric.nn import JumpingKnowledge, MessagePassing
+from torch_geometric.nn.aggr import Aggregation
 
-from zorro.extras import Extras
+from zorro.cut import ComputationalGraph
 from zorro.fidelity.traced.layers import COMPOSITIONS, Unserved
+from zorro.fidelity.traced.layers.pooling import pooling_in_traces
 from zorro.model_state import undisturbed
 
 
@@ -58,7 +60,7 @@ class _LayerTracer(fx.Tracer):
         return composition(m, *args, **kwargs)
 
     def is_leaf_module(self, module: nn.Module, module_qualified_name: str) -> bool:
-        if isinstance(module, MessagePassing | JumpingKnowledge):
+        if isinstance(module, MessagePassing | JumpingKnowledge | Aggregation):
             return True
         if isinstance(module, nn.Sequential | nn.ModuleList | nn.ModuleDict):
             return False
@@ -66,19 +68,19 @@ class _LayerTracer(fx.Tracer):
         return home.startswith(("torch.nn.", "torch_geometric.nn.dense", "torch_geometric.nn.norm"))
 
 
-def trace(model: nn.Module, extras: Extras) -> fx.Graph:
-    """Trace `model(x, edge_index, **extras)` down to its layers.
+def trace(model: nn.Module, graph: ComputationalGraph) -> fx.Graph:
+    """Trace a model down to its layers, called as it is for a query.
 
     Arguments that are the same on every graph are fixed to their values, and those that the model
     takes and does not get to their defaults.
     """
-    arguments = extras.copies(1)
+    arguments, following = graph.further_inputs, graph.extras.following
     tensors = {name for name, value in arguments.items() if isinstance(value, Tensor)}
     # What the model sets in its forward pass would keep what stands for values while it is traced.
     attributes = [(vars(module), dict(vars(module))) for module in model.modules()]
     try:
-        with undisturbed(model):
-            return _LayerTracer(arguments, extras.following | tensors).trace(model)
+        with undisturbed(model), pooling_in_traces():
+            return _LayerTracer(arguments, following | tensors).trace(model)
     except Unserved:
         raise
     except Exception as error:

@@ -17,6 +17,7 @@ from zorro.fidelity.traced.layers import (
     messages,
     neighbours,
     pna,
+    pooling,
     relational,
 )
 from zorro.fidelity.traced.layers.composition import COMPOSITIONS, Step, composes
@@ -36,6 +37,7 @@ __all__ = [
     "neighbours",
     "plan_of",
     "pna",
+    "pooling",
     "relational",
     "serves",
 ]
