@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zorro.agreement import same_output
 from zorro.cut import ComputationalGraph
-from zorro.elements import NODES, Kind, Selection, Space
+from zorro.elements import Selection, Space
 from zorro.errors import ModelError
 from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.event import Event, Predicts
@@ -138,14 +138,6 @@ class BatchedEvaluator(Evaluator):
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
         return torch.cat([inputs for inputs, _ in self._inputs(selection)])
-
-    def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
-        """Return the scores (k, S, C) with one of a kind's members added, or taken out if there."""
-        if kind == NODES:
-            return self._scores_toggling_rows(selection, members)
-        if self.space.groups is None:
-            return self._scores_toggling_columns(selection, members)
-        return super().scores_toggling(selection, kind, members)
 
     def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
         columns = selection.columns  # (f,)

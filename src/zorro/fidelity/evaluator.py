@@ -87,12 +87,24 @@ class Evaluator(ABC):
     def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
 
-        One that is selected already is taken out instead. Here each set is evaluated on its own;
-        evaluators do better where they can.
+        One that is selected already is taken out instead. Rows and columns are changed where they
+        stand; with several columns to an element each set is evaluated on its own.
         """
+        if kind == NODES:
+            return self._scores_toggling_rows(selection, members)
+        if self.space.groups is None:
+            return self._scores_toggling_columns(selection, members)
         each = [Element(kind, index) for index in members.tolist()]
         parts = [self.scores(selection.toggled(element)) for element in each]
         return torch.stack(parts) if parts else self.scores(selection).new_zeros(0, 0, 0)
+
+    @abstractmethod
+    def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of `rows` (k,) added, or taken out if there."""
+
+    @abstractmethod
+    def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
 
     @abstractmethod
     def gains(self, selection: Selection) -> Gains | None:

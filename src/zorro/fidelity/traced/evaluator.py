@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import NODES, Kind, Selection
+from zorro.elements import Selection
 from zorro.fidelity.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.fidelity.evaluator import Evaluator, Gains, do_nothing
 from zorro.fidelity.traced.change import Change
@@ -220,14 +220,6 @@ class TracedEvaluator(Evaluator):
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
         return self._batched.inputs(selection)
-
-    def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
-        """Return the scores (k, S, C) with one of a kind's members added, or taken out if there."""
-        if kind == NODES:
-            return self._scores_toggling_rows(selection, members)
-        if self.space.groups is None:
-            return self._scores_toggling_columns(selection, members)
-        return super().scores_toggling(selection, kind, members)
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)
