@@ -159,7 +159,7 @@ def test_explanations_on_a_stored_graph(run, net, tensors, nodes, engine):
     result = run("explain", *words, "--nodes", spec, "--engine", engine, "--workers", 1)
     assert result.code == 0, result.err
     found = [json.loads(line) | {"seconds": 0} for line in result.out.splitlines()]
-    found.sort(key=lambda explanation: explanation["node"])
+    found.sort(key=lambda explanation: explanation["query"]["index"])
     reordered = x, edge_index[:, order], weight[order]
     assert found == expected_of(net, reordered, nodes, check="local")
 

@@ -202,7 +202,9 @@ def test_an_isolated_node_is_a_graph_of_one():
 
 @pytest.mark.parametrize("node", [-1, 200])
 def test_a_node_out_of_range_is_refused(node):
-    with pytest.raises(InputError, match=f"node: expected an id from 0 to 199, got {node}"):
+    with pytest.raises(
+        InputError, match=f"node: expected a whole number from 0 to 199, got {node}"
+    ):
         Extractor(Predictor(Stack(GCNConv(4, 3))), *a_graph()).extract(node)
 
 

@@ -625,8 +625,13 @@ def test_gains_are_exact_up_to_the_first_layer(aggregation, most, monkeypatch):
         return (gradient * (hidden(traced.inputs(other)) - states)).sum() / 6
 
     gains = traced.gains(selection)
-    nodes = torch.stack([worth(selection.with_node(row)) for row in range(n)])
-    features = torch.stack([worth(selection.with_feature(column)) for column in range(d)])
+
+    def added(kind, place):
+        element = Element(kind, place)
+        return selection if selection.holds(element) else selection.toggled(element)
+
+    nodes = torch.stack([worth(added("nodes", row)) for row in range(n)])
+    features = torch.stack([worth(added("features", column)) for column in range(d)])
     free, open_ones = ~selection.nodes, ~selection.features
     assert torch.allclose(gains["nodes"][free], nodes[free], rtol=1e-3, atol=1e-5)
     assert torch.allclose(gains["features"][open_ones], features[open_ones], rtol=1e-3, atol=1e-5)
