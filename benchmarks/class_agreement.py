@@ -17,7 +17,7 @@ import torch
 
 from zorro import data, models
 from zorro.cut import Extractor
-from zorro.predictor import Predictor
+from zorro.model.predictor import Predictor
 
 RESULTS = Path(__file__).parent / "results"
 CELLS = [

@@ -31,9 +31,9 @@ from zorro import Explanation, Zorro
 from zorro.cut import Extractor
 from zorro.data import check_graph
 from zorro.elements import NODES
-from zorro.grouping import ranges
+from zorro.graph.grouping import ranges
+from zorro.model.predictor import Predictor
 from zorro.noise import resolve
-from zorro.predictor import Predictor
 
 RESULTS = Path(__file__).parent / "results"
 EDGES = [100_000, 1_000_000, 10_000_000]

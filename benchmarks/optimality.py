@@ -20,9 +20,9 @@ from torch_geometric.nn import GCNConv
 
 from zorro.cut import Extractor
 from zorro.elements import Selection
-from zorro.fidelity import Evaluator, EvaluatorChoice
+from zorro.evaluation import Evaluator, EvaluatorChoice
+from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.predictor import Predictor
 from zorro.search import GuidedSearch, reaches, search
 
 RESULTS = Path(__file__).parent / "results"

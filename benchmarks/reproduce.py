@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from zorro.experiments import EXPERIMENTS, Settings
+from zorro.paper import EXPERIMENTS, Settings
 from zorro.runs import Outcome
 from zorro.runs.engines import engine_of
 

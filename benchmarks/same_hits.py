@@ -20,9 +20,9 @@ from torch import Tensor
 from zorro import data, models
 from zorro.cut import ComputationalGraph, Extractor
 from zorro.elements import FEATURES, NODES, Kind, Selection
-from zorro.fidelity import EvaluatorChoice
+from zorro.evaluation import EvaluatorChoice
+from zorro.model.predictor import Predictor
 from zorro.noise import Draws, draws_of, resolve
-from zorro.predictor import Predictor
 from zorro.search import Found, search
 
 RESULTS = Path(__file__).parent / "results"

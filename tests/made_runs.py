@@ -8,8 +8,8 @@ import torch
 from torch_geometric.nn import GCN
 
 from zorro import question
+from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation import Explanation, GraphSummary, Parameters, Step, Versus
-from zorro.fidelity.estimate import FidelityEstimate
 from zorro.runs import Outcome, Query, Run, open_run
 from zorro.runs import folder as folders
 from zorro.runs.manifest import assembled, digest, model_digest

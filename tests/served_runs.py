@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch_geometric.nn import GCN
 
-from zorro.models.randomness import seeded
-from zorro.names import Names
+from zorro.graph.names import Names
+from zorro.model.randomness import seeded
 
 HERE = "http://127.0.0.1"
 NAMES = Names(node="paper", feature="word", features=["ant", "bee", "cat", "dog", "emu"])

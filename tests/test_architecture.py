@@ -1,8 +1,10 @@
-"""Data flows one way: a module imports only from what is to its left."""
+"""Data flows one way: a module imports only from what is to its left, and README shows the tree."""
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,88 +12,147 @@ import pytest
 import zorro
 
 ROOT = Path(zorro.__file__).parent
-# Left to right; modules in one group may import each other.
-ORDER = [
-    {"agreement", "arguments", "errors", "inference_mode", "memory", "palette", "rings"},
-    {"question"},
-    {"names"},
-    {"plain_json", "typed_values", "version", "whole_file"},
-    {"grouping"},
-    {"column_values"},
-    {"function_model", "model_state"},
-    {"predictor", "extras", "edge_index", "features", "receptive_field"},
-    {"data"},
-    {"models"},
-    {"scene"},
-    {"elements", "noise"},
-    {"cut"},
-    {"fidelity"},
-    {"search"},
-    {"sentence"},
-    {"notebook"},
-    {"explanation", "explanation_formats"},
-    {"meter", "options"},
-    {"explainer"},
-    {"metrics"},
-    {"pyg"},
-    {"runs"},
-    {"explainers"},
-    {"plot"},
-    {"page"},
-    {"report"},
-    {"web"},
-    {"experiments"},
-    {"__init__"},
-    {"cli"},
+README = Path(__file__).parents[1] / "README.md"
+# Top to bottom and left to right: all that stands before a package or file, it may import.
+LAYERS = [
+    ["errors", "version", "arguments", "files"],
+    ["elements", "question"],
+    ["model", "graph"],
+    ["data", "models"],
+    ["noise", "cut"],
+    ["evaluation", "search"],
+    ["explanation", "explainer", "pyg"],
+    ["metrics", "methods", "runs"],
+    ["show", "paper"],
+    ["__init__", "explainers", "plot", "cli"],
 ]
+# The same inside of packages that have an order of their own.
+INSIDE = {
+    "graph": "grouping column_values edge_index features extras names validation stored",
+    "graph.stored": "layout arrays verification graph conversion",
+    "model": (
+        "agreement inference_mode memory randomness receptive_field model_state "
+        "function_model predictor"
+    ),
+    "elements": "space selection groups",
+    "question": "event query readout parameters options",
+    "evaluation": "evidence estimate evaluator batched traced choice",
+    "evaluation.traced": (
+        "change edges attention heard plan rows layers program tracer entries_of_columns "
+        "changed_input terms entry linear_terms heard_entry heard_changes heard_terms "
+        "evaluator check"
+    ),
+    "explanation": "sentence notebook formats explanation meter",
+    "runs": "again task engines store manifest folder flat run listing export",
+    "show": "palette rings scene plot page report web",
+    "show.page": "html contents surroundings drawing card payload",
+    "cli": (
+        "terminal options output_file progress notes table run_progress verifying subject "
+        "explaining datasets convert explain fidelity report reproduce runs serve train "
+        "verify app"
+    ),
+}
 CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}
 OUTER = {"cli"}
 # Imported where they are used, in functions.
 OPTIONAL = {
     "runs": {"pandas", "pyarrow", "ray"},
-    "plot": {"matplotlib"},
-    "experiments": {"matplotlib"},  # its types
-    "web": {"fastapi", "pydantic", "starlette", "uvicorn"},  # all of it, by one command alone
+    "show/plot": {"matplotlib"},
+    "paper": {"matplotlib"},  # its types
+    "show/web": {"fastapi", "pydantic", "starlette", "uvicorn"},  # all of it, by one command alone
 }
 
 
-def part_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+def module_of(path: Path) -> str:
+    """Return a file's module; a package's is that of its `__init__`."""
+    parts = ("zorro", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
 def imports_of(path: Path) -> set[str]:
+    """Return all that a file imports, at its top, in functions, or for its types alone."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative import"
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
     return names
 
 
-FILES = sorted(ROOT.rglob("*.py"))
+def module_with(name: str) -> str:
+    """Return the module that a name is, or that it is in."""
+    return name if name in FILES else name.rpartition(".")[0]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_come_from_the_left(path):
-    rank = {name: place for place, group in enumerate(ORDER) for name in group}
-    here = part_of(path)
-    assert here in rank, f"{here} has no place in the order"
-    for name in imports_of(path):
-        parts = name.split(".")
-        if parts[0] == "zorro" and len(parts) > 1 and parts[1] in rank:
-            assert rank[parts[1]] <= rank[here], f"{here} imports zorro.{parts[1]}"
+# Each module with the library's own that it imports.
+IMPORTS = {
+    module: {module_with(name) for name in imports_of(path) if name.split(".")[0] == "zorro"}
+    for module, path in FILES.items()
+}
+
+
+def part_of(module: str, package: str = "zorro") -> str:
+    """Return which file or folder of a package a module is, or lies in."""
+    return module.removeprefix(package).lstrip(".").split(".")[0] or "__init__"
+
+
+def inside(package: str) -> list[str]:
+    return [module for module in FILES if module == package or module.startswith(f"{package}.")]
+
+
+def from_the_right(package: str, order: list[str]) -> list[str]:
+    """Return the imports between parts of a package that go against their order."""
+    place = {name: position for position, name in enumerate(order)}
+    return [
+        f"{module} imports {imported}"
+        for module in inside(package)
+        for imported in sorted(IMPORTS[module] & set(inside(package)))
+        if part_of(module, package) != part_of(imported, package)
+        and place[part_of(module, package)] < place[part_of(imported, package)]
+    ]
+
+
+def test_the_packages_import_from_the_left():
+    order = [name for layer in LAYERS for name in layer]
+    assert sorted(order) == sorted({part_of(module) for module in FILES})
+    assert from_the_right("zorro", order) == []
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_inside_a_package_too(name):
+    package = f"zorro.{name}"
+    order = INSIDE[name].split()
+    parts = {part_of(module, package) for module in inside(package)}
+    assert sorted(order) == sorted(parts - {"__init__"})
+    # The package itself gathers its parts; none of them may import what is gathered.
+    assert from_the_right(package, [*order, "__init__"]) == []
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    try:
+        TopologicalSorter(IMPORTS).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_only_names_that_exist_are_imported():
+    assert {module for imported in IMPORTS.values() for module in imported} <= set(FILES)
 
 
 @pytest.mark.parametrize(
-    "path",
-    [path for path in FILES if part_of(path) not in OUTER],
-    ids=lambda path: str(path.relative_to(ROOT)),
+    "module", [module for module in FILES if part_of(module) not in OUTER], ids=str
 )
-def test_the_core_imports_only_the_core_dependencies(path):
-    allowed = CORE | OPTIONAL.get(part_of(path), set())
-    foreign = {name.split(".")[0] for name in imports_of(path)} - allowed
+def test_the_core_imports_only_the_core_dependencies(module):
+    path = FILES[module].relative_to(ROOT).as_posix()
+    allowed = CORE.union(
+        *(OPTIONAL[folder] for folder in OPTIONAL if path.startswith(f"{folder}/"))
+    )
+    foreign = {name.split(".")[0] for name in imports_of(FILES[module])} - allowed
     assert foreign <= set(sys.stdlib_module_names) | {"__future__"}
 
 
@@ -108,3 +169,29 @@ def test_the_public_names_load_no_extra():
 def test_public_names_are_sorted_and_exist():
     assert zorro.__all__ == sorted(zorro.__all__)
     assert all(hasattr(zorro, name) for name in zorro.__all__)
+
+
+def readme_tree() -> list[Path]:
+    """Return what README's tree names: one or more names a line, deeper ones below their folder."""
+    tree = re.search(r"^src/zorro/\n(.*?)^```$", README.read_text(encoding="utf-8"), re.M | re.S)
+    named: list[Path] = []
+    folders = {0: Path()}  # by how far what lies in them is set in
+    for line in tree[1].splitlines():
+        indent, names = re.match(r"( +)([\w./]+(?:, [\w./]+)*)", line).groups()
+        above = folders[max(depth for depth in folders if depth < len(indent))]
+        paths = [above / name for name in names.split(", ")]
+        folders = {depth: path for depth, path in folders.items() if depth < len(indent)}
+        folders[len(indent)] = paths[-1]
+        named += paths
+    return named
+
+
+def test_what_the_tree_in_readme_names_is_there():
+    assert [str(path) for path in readme_tree() if not (ROOT / path).exists()] == []
+
+
+def test_the_tree_in_readme_names_every_package_and_every_file_beside_them():
+    packages = {path.parent.relative_to(ROOT) for path in ROOT.rglob("__init__.py")} - {Path()}
+    beside = {path.relative_to(ROOT) for path in ROOT.glob("*.py")} - {Path("__init__.py")}
+    named = set(readme_tree())
+    assert sorted(map(str, (packages | beside) - named)) == []

@@ -11,7 +11,7 @@ from torch import nn
 from zorro import Zorro
 from zorro.data import check_graph
 from zorro.errors import InputError
-from zorro.features import features_of
+from zorro.graph.features import features_of
 from zorro.noise import draws_of, resolve
 
 sys.path.append(str(Path(__file__).parent))

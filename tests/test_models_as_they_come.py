@@ -13,7 +13,7 @@ from torch_geometric.utils import to_torch_csr_tensor
 
 from zorro import Zorro, explain_many
 from zorro.errors import InputError, ModelError, RunError
-from zorro.model_state import Weights, node_level_state, undisturbed
+from zorro.model.model_state import Weights, node_level_state, undisturbed
 
 sys.path.append(str(Path(__file__).parent))
 from plain_loop import plain_fidelity

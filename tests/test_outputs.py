@@ -9,7 +9,7 @@ from torch import nn
 
 from zorro import Zorro
 from zorro.errors import ModelError
-from zorro.predictor import Predictor, probabilities
+from zorro.model.predictor import Predictor, probabilities
 
 NODES, FEATURES = 20, 5
 QUICK = {"samples": 60, "fresh_samples": 100}

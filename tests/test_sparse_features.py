@@ -11,9 +11,9 @@ from zorro import Explanation, Zorro
 from zorro.cut import Extractor
 from zorro.data import check_graph
 from zorro.errors import InputError, ModelError
-from zorro.features import TensorFeatures
+from zorro.graph.features import TensorFeatures
+from zorro.model.predictor import Predictor
 from zorro.noise import NOISES, resolve
-from zorro.predictor import Predictor
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")  # torch calls its CSR layout beta
 

@@ -16,8 +16,8 @@ from zorro import Zorro, models, rdt_fidelity
 from zorro.cut import Extractor
 from zorro.data import open_stored, store
 from zorro.errors import InputError, ModelError
+from zorro.model.predictor import Predictor
 from zorro.noise import NOISES, resolve
-from zorro.predictor import Predictor
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")  # torch calls its CSR layout beta
 

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from dense_graphs.planted import Shape, generate
 from zorro import data
-from zorro.whole_file import whole_file
+from zorro.files.whole_file import whole_file
 
 FEATURES = (32, 64, 128, 256, 512)  # of the small graphs
 

@@ -17,7 +17,7 @@ from dense_graphs.graphs import load
 from dense_graphs.party import Party
 from dense_graphs.queries import Query, queries, warm_up
 from dense_graphs.training import trained
-from zorro.fidelity.evidence import level, log_evidence
+from zorro.evaluation.evidence import level, log_evidence
 
 
 def measure(

@@ -15,11 +15,11 @@ from dense_graphs.cells import CUT, FEWEST, OURS, WHOLE, Cell
 from zorro import Zorro
 from zorro.cut import ComputationalGraph, Extractor
 from zorro.elements import Selection
+from zorro.evaluation import EvaluatorChoice
+from zorro.evaluation.batched import DEFAULT_MEMORY
 from zorro.explanation import Explanation
-from zorro.fidelity import EvaluatorChoice
-from zorro.fidelity.batched import DEFAULT_MEMORY
+from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.predictor import Predictor
 
 Timed = Callable[..., Row]  # of a node, and of the samples to draw where these are given
 Prepare = Callable[[Cell, Subject, int], Timed]  # warmed up with a node

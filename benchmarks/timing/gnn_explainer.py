@@ -12,7 +12,7 @@ from torch_geometric.explain import Explainer, GNNExplainer
 
 from timing.cells import Cell, Row, Subject, load, seconds
 from zorro.cut import Extractor
-from zorro.predictor import Predictor
+from zorro.model.predictor import Predictor
 
 EPOCHS = 200
 

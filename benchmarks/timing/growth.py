@@ -13,8 +13,8 @@ from timing.cells import SAMPLES, Cell, K, Row, Subject, load
 from timing.ours import explained, front_door
 from zorro import data, models
 from zorro.cut import Extractor
-from zorro.fidelity import EvaluatorName
-from zorro.predictor import Predictor
+from zorro.evaluation import EvaluatorName
+from zorro.model.predictor import Predictor
 
 CELL = Cell("cora", "gcn")
 # Of the paper's query nodes, some whose search does not stall at any of the settings below.

@@ -9,11 +9,11 @@ from timing.published import count_evaluations
 from zorro import Zorro
 from zorro.cut import Extractor
 from zorro.elements import Selection
+from zorro.evaluation import BatchedEvaluator, EvaluatorName
+from zorro.evaluation.batched import DEFAULT_MEMORY
 from zorro.explanation import Explanation
-from zorro.fidelity import BatchedEvaluator, EvaluatorName
-from zorro.fidelity.batched import DEFAULT_MEMORY
+from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.predictor import Predictor
 
 
 def measure(

@@ -15,7 +15,7 @@ from torch import Tensor
 from timing.cells import SAMPLES, Cell, Row, Subject, load, seconds
 from zorro.cut import ComputationalGraph, Extractor
 from zorro.explanation import Explanation
-from zorro.predictor import Predictor
+from zorro.model.predictor import Predictor
 
 EVALUATIONS_TIMED = 3
 

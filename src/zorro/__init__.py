@@ -9,9 +9,9 @@ from zorro.errors import ZorroError
 from zorro.version import __version__
 
 if TYPE_CHECKING:
+    from zorro.evaluation import FidelityEstimate
     from zorro.explainer import Zorro, rdt_fidelity
     from zorro.explanation import Explanation
-    from zorro.fidelity import FidelityEstimate
     from zorro.pyg import ZorroExplainer
     from zorro.runs import Run, explain_graphs, explain_many, open_run
 
@@ -32,7 +32,7 @@ __all__ = [
 # torch and PyG take seconds to load: they are loaded with the first name that needs them.
 _HOMES = {
     "Explanation": "zorro.explanation",
-    "FidelityEstimate": "zorro.fidelity",
+    "FidelityEstimate": "zorro.evaluation",
     "Run": "zorro.runs",
     "Zorro": "zorro.explainer",
     "ZorroExplainer": "zorro.pyg",

@@ -99,6 +99,13 @@ def whole_numbers(name: str, values: Iterable[SupportsIndex], below: int) -> lis
     return numbers
 
 
+def check_seed(seed: int) -> int:
+    """Return `seed`, or raise `InputError` unless it is a whole number ≥ 0."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number ≥ 0, got {seed!r}")
+    return seed
+
+
 def _whole(value: Any) -> int | None:
     """Return a value as Python's whole number, None if it is not one."""
     if isinstance(value, bool) or "bool" in str(getattr(value, "dtype", "")):

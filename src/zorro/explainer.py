@@ -16,29 +16,29 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from zorro.agreement import close
 from zorro.arguments import check_at_least, check_choice, whole_number
 from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor, WholeGraphs
 from zorro.cut.reach import Reach
 from zorro.data.graph_validation import check_graphs
-from zorro.data.validation import check_graph
-from zorro.edge_index import Edges
 from zorro.elements import FEATURES, KINDS, NODES, Kind, Selection, Space
 from zorro.elements.groups import group_of_each, one_hot_groups
 from zorro.errors import InputError, ModelError
+from zorro.evaluation import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
+from zorro.evaluation.evaluator import Evaluator, do_nothing
 from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
-from zorro.features import Features, features_of
-from zorro.fidelity import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
-from zorro.fidelity.evaluator import Evaluator, do_nothing
-from zorro.fidelity.event import CONTRASTS, Contrast, Event, event_of
-from zorro.inference_mode import ordinary, outside_inference_mode
-from zorro.memory import default_budget
-from zorro.meter import Meter
+from zorro.explanation.meter import Meter
+from zorro.graph.edge_index import Edges
+from zorro.graph.features import Features, features_of
+from zorro.graph.validation import check_graph
+from zorro.model.agreement import close
+from zorro.model.inference_mode import ordinary, outside_inference_mode
+from zorro.model.memory import default_budget
+from zorro.model.predictor import Model, Predictor, probabilities
 from zorro.noise import Noise, NoiseFunction, draws_of, resolve
 from zorro.noise.grouped import GroupMarginals
 from zorro.noise.streams import BLOCK
-from zorro.options import Search, check_parameters
-from zorro.predictor import Model, Predictor, probabilities
+from zorro.question.event import CONTRASTS, Contrast, Event, event_of
+from zorro.question.options import Search, check_parameters
 from zorro.search import (
     Budget,
     BudgetSpent,

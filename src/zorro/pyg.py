@@ -21,7 +21,7 @@ from torch_geometric.explain.config import (
 from zorro.errors import InputError
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation, MaskType
-from zorro.predictor import Predictor
+from zorro.model.predictor import Predictor
 
 _KNOWN_TO_PYG = {
     "threshold": "follows from the return_type of PyG's model_config",

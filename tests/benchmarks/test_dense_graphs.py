@@ -10,7 +10,7 @@ from torch_geometric.nn import GCN
 from torch_geometric.utils import coalesce, degree, k_hop_subgraph
 
 from zorro import models
-from zorro.fidelity.evidence import level, log_evidence
+from zorro.evaluation.evidence import level, log_evidence
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from dense_graphs import cells, measuring, summary

@@ -14,17 +14,17 @@ import torch
 from made_runs import made_explanation, made_run, ring
 from torch_geometric.nn import GCN
 
-from zorro.names import Names
+from zorro.graph.names import Names
 from zorro.runs.folder import OUTCOMES
 
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
 
-from zorro.web.app import create_app  # noqa: E402  (needs what is asked for above)
-from zorro.web.desk import Ground  # noqa: E402
-from zorro.web.guard import access_to  # noqa: E402
-from zorro.web.served import Broken, Served  # noqa: E402
-from zorro.web.server import address_of, configured, listen  # noqa: E402
+from zorro.show.web.app import create_app  # noqa: E402  (needs what is asked for above)
+from zorro.show.web.desk import Ground  # noqa: E402
+from zorro.show.web.guard import access_to  # noqa: E402
+from zorro.show.web.served import Broken, Served  # noqa: E402
+from zorro.show.web.server import address_of, configured, listen  # noqa: E402
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
 answered = []  # what the servers were asked: path, where from, status

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from made_runs import made_explanation, made_run, ring, small_model
 
-from zorro import report
-from zorro.names import Names
+from zorro.graph.names import Names
+from zorro.show import report
 
 ALLOWED = ("file:", "data:")  # nothing from a network
 MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'

@@ -20,7 +20,7 @@ import pytest
 import typer
 
 from zorro.cli.app import app
-from zorro.fidelity.traced.layers import COMPOSITIONS, LAYERS
+from zorro.evaluation.traced.layers import COMPOSITIONS, LAYERS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "docs/many_nodes.md")

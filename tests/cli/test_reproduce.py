@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zorro.experiments import EXPERIMENTS
+from zorro.paper import EXPERIMENTS
 
 
 def test_experiments_are_listed_with_their_place_in_the_paper(run):

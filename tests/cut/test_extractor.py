@@ -17,10 +17,10 @@ from torch_geometric.utils import k_hop_subgraph
 
 from zorro import data, models
 from zorro.cut import Extractor
-from zorro.edge_index import EdgesByReceiver, TensorEdges
 from zorro.errors import InputError
-from zorro.predictor import Predictor
-from zorro.receptive_field import hops_of
+from zorro.graph.edge_index import EdgesByReceiver, TensorEdges
+from zorro.model.predictor import Predictor
+from zorro.model.receptive_field import hops_of
 
 
 class Stack(nn.Module):

@@ -10,8 +10,8 @@ from torch_geometric.nn import GCN, GCNConv
 
 from zorro import Zorro
 from zorro.cut import Extractor
+from zorro.model.predictor import Predictor
 from zorro.noise import resolve
-from zorro.predictor import Predictor
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from plain_loop import plain_fidelity

@@ -8,7 +8,7 @@ from torch_geometric.utils import to_undirected
 
 from zorro.cut import Extractor
 from zorro.cut.reach import Reach, _least
-from zorro.predictor import Predictor
+from zorro.model.predictor import Predictor
 
 FEATURES = 6
 

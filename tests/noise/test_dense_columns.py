@@ -4,7 +4,7 @@ import pytest
 import torch
 from scipy.stats import chi2_contingency, kstest
 
-from zorro.column_values import ColumnValues
+from zorro.graph.column_values import ColumnValues
 from zorro.noise import dense_columns, draws_of, resolve, streams
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
 

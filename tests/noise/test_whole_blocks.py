@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from zorro.column_values import ColumnValues
+from zorro.graph.column_values import ColumnValues
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
 from zorro.noise.streams import BLOCK
 from zorro.noise.whole_blocks import WholeBlocks

@@ -19,13 +19,13 @@ from mounting import can_mount
 from zorro import open_run
 from zorro.errors import InputError, RunError
 from zorro.explanation import Explanation
-from zorro.page import payload
-from zorro.page.surroundings import Surroundings
 from zorro.runs import BrokenRun, DamagedRow, Failure, ListedRun, export, find_runs
 from zorro.runs.engines import InProcess
 from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.runs.manifest import describe
 from zorro.runs.run import record
+from zorro.show.page import payload
+from zorro.show.page.surroundings import Surroundings
 
 DEEP = "[" * 200_000
 

@@ -10,10 +10,10 @@ from torch_geometric.nn import GCN
 
 from zorro import explain_many, open_run
 from zorro.data import open_stored, store
-from zorro.data.stored import graph as stored_graph
-from zorro.data.stored import verification
 from zorro.errors import DatasetError
-from zorro.report import refuse_other_data
+from zorro.graph.stored import graph as stored_graph
+from zorro.graph.stored import verification
+from zorro.show.report import refuse_other_data
 
 QUICK = {"samples": 20, "fresh_samples": 50, "seed": 0}
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from zorro.fidelity import evidence
-from zorro.fidelity.evidence import level, log_evidence, lower_bound
+from zorro.evaluation import evidence
+from zorro.evaluation.evidence import level, log_evidence, lower_bound
 from zorro.search import certificate
 from zorro.search.certificate import Attempt
 

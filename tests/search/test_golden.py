@@ -9,9 +9,9 @@ import pytest
 from zorro import data, models
 from zorro.cut import Extractor
 from zorro.elements import FEATURES, NODES
-from zorro.fidelity import EvaluatorChoice
+from zorro.evaluation import EvaluatorChoice
+from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.predictor import Predictor
 from zorro.search import Certified, search, search_multiple
 
 

@@ -8,10 +8,10 @@ from torch_geometric.nn import MessagePassing
 
 from zorro.cut import Extractor
 from zorro.elements import Selection
-from zorro.fidelity import BatchedEvaluator
+from zorro.evaluation import BatchedEvaluator
 from zorro.metrics import stability
+from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.predictor import Predictor
 from zorro.search import Certified, search, search_multiple
 
 

@@ -10,8 +10,8 @@ import typer
 from zorro.cli import options, terminal
 
 if TYPE_CHECKING:
-    from zorro.page import payload
     from zorro.runs import Run
+    from zorro.show.page import payload
 
 _EVERY = 25  # nodes between two lines
 
@@ -53,8 +53,8 @@ def report(
     run does not name them, name them here; they must be the same.
     """
     from zorro.cli import output_file
-    from zorro.report import write
     from zorro.runs import open_run
+    from zorro.show.report import write
 
     kept = open_run(run)
     output_file.check(out, force=True)
@@ -75,7 +75,7 @@ def report(
 def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alternatives:
     """Find further explanations, saying how far it is."""
     from zorro.errors import InputError
-    from zorro.report import alternatives_of
+    from zorro.show.report import alternatives_of
 
     if not subject:
         raise InputError("--alternatives: expected a run with its data set and model, see --graph")
@@ -107,7 +107,7 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     if loaded is None:
         terminal.messages.print(
             f"{run.path} does not name its data set, so the report shows no neighbourhoods: name "
-            "it with --dataset, --model and --checkpoint, or use zorro.report.write in Python",
+            "it with --dataset, --model and --checkpoint, or use zorro.show.report.write in Python",
             markup=False,
         )
         return {}

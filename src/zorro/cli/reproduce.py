@@ -14,7 +14,7 @@ from zorro.cli import options, terminal
 from zorro.cli.terminal import show_fitted
 
 if TYPE_CHECKING:
-    from zorro.experiments.jobs import Variant
+    from zorro.paper.jobs import Variant
     from zorro.runs.task import Outcome
 
 _EVERY = 25  # measurements between two lines
@@ -90,7 +90,7 @@ def reproduce(
 
     from zorro.arguments import check_device
     from zorro.errors import InputError
-    from zorro.experiments import EXPERIMENTS, Settings
+    from zorro.paper import EXPERIMENTS, Settings
     from zorro.runs.engines import engine_of
 
     if show_list:
@@ -120,15 +120,15 @@ def reproduce(
 
 
 def _own(path: Path) -> tuple[Variant, ...]:
-    from zorro.experiments.jobs import Variant
-    from zorro.explainers import methods_in
+    from zorro.methods import methods_in
+    from zorro.paper.jobs import Variant
 
     source = str(path.absolute())
     return tuple(Variant(name, name, source=source) for name in methods_in(path))
 
 
 def _list() -> None:
-    from zorro.experiments import EXPERIMENTS
+    from zorro.paper import EXPERIMENTS
 
     shown = Table(box=SIMPLE_HEAD, show_edge=False)
     for header in ("name", "shows", "in the paper"):

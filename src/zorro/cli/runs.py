@@ -131,8 +131,8 @@ def verify(
     """Check all that a run keeps: its rows, and that data set and model are still the same."""
     from zorro.cli import subject
     from zorro.errors import RunError
-    from zorro.report import refuse_other_data, refuse_other_model
     from zorro.runs import open_run
+    from zorro.show.report import refuse_other_data, refuse_other_model
 
     kept = open_run(run)
     kept.counts()

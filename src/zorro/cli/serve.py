@@ -13,7 +13,7 @@ from zorro.cli import options, terminal
 if TYPE_CHECKING:
     from zorro.cli.subject import Subject
     from zorro.runs import Run
-    from zorro.web.served import Broken, Served
+    from zorro.show.web.served import Broken, Served
 
 
 def serve(
@@ -64,9 +64,9 @@ def serve(
         raise MissingExtraError("the explorer", "web")
     import torch
 
-    from zorro.web import server
-    from zorro.web.guard import access_to
-    from zorro.web.served import Broken
+    from zorro.show.web import server
+    from zorro.show.web.guard import access_to
+    from zorro.show.web.served import Broken
 
     torch.set_num_threads(threads)
     kept = _opened(runs)
@@ -96,9 +96,9 @@ def _announce(address: str) -> None:
 def _opened(paths: list[Path]) -> list[Run | Broken]:
     """Return runs, and of those that cannot be opened why; raise that if there are no others."""
     from zorro.errors import RunError
-    from zorro.page.contents import reason
     from zorro.runs import open_run
-    from zorro.web.served import Broken
+    from zorro.show.page.contents import reason
+    from zorro.show.web.served import Broken
 
     found: list[Run | Broken] = []
     for path in paths:
@@ -124,9 +124,9 @@ def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Serv
     """
     from zorro.cli import subject
     from zorro.data.names import names_of
-    from zorro.page.contents import reason
-    from zorro.web.desk import Ground
-    from zorro.web.served import Served
+    from zorro.show.page.contents import reason
+    from zorro.show.web.desk import Ground
+    from zorro.show.web.served import Served
 
     try:
         named: dict[str, Any] | None = subject.named_by(run, trusted=trusted)

@@ -14,8 +14,8 @@ from rich.text import Text
 from zorro.cli.terminal import show_fitted
 
 if TYPE_CHECKING:
+    from zorro.evaluation import FidelityEstimate
     from zorro.explanation import Explanation
-    from zorro.fidelity import FidelityEstimate
 
 _MOST_SHOWN_IN_FULL = 10
 _MOST_MEMBERS = 20

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from zorro.cli.progress import Report, progress
-from zorro.data.stored.verification import OnProgress
+from zorro.graph.stored.verification import OnProgress
 
 _WORTH_SAYING = 1 << 29  # bytes to read
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from zorro.extras import Extras
+from zorro.graph.extras import Extras
 from zorro.question import Level, Query
 from zorro.question.readout import GraphRow, NodeRow, Readout
 

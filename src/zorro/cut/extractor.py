@@ -11,21 +11,21 @@ from typing import Any, Literal, SupportsIndex, get_args
 import torch
 from torch import Tensor
 
-from zorro.agreement import close, same_output
 from zorro.arguments import node_id
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.cut.guard import Guard
 from zorro.cut.reach import Reach, ReachFinder
 from zorro.cut.redrawing import Redrawing
-from zorro.edge_index import Edges, Neighbours, ascending, contains, edges_of
 from zorro.errors import InputError, ModelError
-from zorro.extras import Extras
-from zorro.features import Features, features_of
-from zorro.model_state import Weights, node_level_state
+from zorro.graph.edge_index import Edges, Neighbours, ascending, contains, edges_of
+from zorro.graph.extras import Extras
+from zorro.graph.features import Features, features_of
+from zorro.model.agreement import close, same_output
+from zorro.model.model_state import Weights, node_level_state
+from zorro.model.predictor import Predictor
+from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
-from zorro.predictor import Predictor
-from zorro.receptive_field import flow_of, hops_of
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from zorro.edge_index import Edges, EdgesBothWays, EdgesByReceiver, Neighbours, contains
-from zorro.extras import Extras
-from zorro.features import Features
+from zorro.graph.edge_index import Edges, EdgesBothWays, EdgesByReceiver, Neighbours, contains
+from zorro.graph.extras import Extras
+from zorro.graph.features import Features
 
 # A part that is grown has at most so many nodes, and a pass over it handles so many numbers.
 _NODES = 1 << 12

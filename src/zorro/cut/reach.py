@@ -9,11 +9,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from zorro.agreement import close
 from zorro.cut.graph_parts import Part
 from zorro.cut.redrawing import Redrawing
-from zorro.edge_index import contains
 from zorro.errors import ModelError
+from zorro.graph.edge_index import contains
+from zorro.model.agreement import close
 from zorro.noise.streams import generator
 
 _PURPOSE = 1  # of its noise

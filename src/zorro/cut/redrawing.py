@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from zorro.cut.graph_parts import GraphParts, Part
+from zorro.model.predictor import Predictor
 from zorro.noise import Noise, redraw
 from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.streams import generator
-from zorro.predictor import Predictor
 
 _POOL = 1 << 20  # numbers of which rows are picked, where rows are drawn alike for all nodes,
 _ROWS = 1 << 10  # and so many rows at most

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from zorro.agreement import same_output
 from zorro.arguments import whole_number
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.reach import Reach
 from zorro.data.graph_validation import check_graphs
 from zorro.errors import InputError, ModelError
-from zorro.extras import Extras
-from zorro.model_state import Weights
-from zorro.predictor import Predictor
+from zorro.graph.extras import Extras
+from zorro.model.agreement import same_output
+from zorro.model.model_state import Weights
+from zorro.model.predictor import Predictor
 from zorro.question.readout import GraphRow
 
 _LOOKED_AT = 64  # graphs by whose outputs it is seen what these are

@@ -6,8 +6,8 @@ from zorro.data.graph_catalogue import GRAPH_DATASETS, is_graph_dataset, load_gr
 from zorro.data.graph_dataset import GraphDataset
 from zorro.data.graph_validation import check_graphs
 from zorro.data.nodes import paper_nodes, parse_nodes
-from zorro.data.stored import StoredGraph, open_stored, store, verify_stored
-from zorro.data.validation import check_graph
+from zorro.graph.stored import StoredGraph, open_stored, store, verify_stored
+from zorro.graph.validation import check_graph
 
 __all__ = [
     "DATASETS",

@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from zorro.errors import DatasetError
-from zorro.memory import available
+from zorro.model.memory import available
 
 _ENDING = ".npy"
 

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from zorro.data.validation import check_seed
+from zorro.arguments import check_seed
 
 Edges = set[tuple[int, int]]
 

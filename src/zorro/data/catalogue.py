@@ -8,13 +8,14 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
+from zorro.arguments import check_seed
 from zorro.data import ba_community, npz, public
 from zorro.data.graph_catalogue import GRAPH_DATASETS
 from zorro.data.paper import paper_file
 from zorro.data.spelling import hint, known_as
-from zorro.data.stored import open_stored
-from zorro.data.validation import check_graph, check_seed
 from zorro.errors import InputError
+from zorro.graph.stored import open_stored
+from zorro.graph.validation import check_graph
 
 _LOADERS: dict[str, Callable[[int], Data]] = {
     "amazon-computers": lambda seed: public.amazon_computers(seed=seed),

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 import torch
 from torch_geometric.data import Data
 
+from zorro.arguments import check_seed
 from zorro.data import molecules, tu
 from zorro.data.graph_dataset import GraphDataset
 from zorro.data.graph_split import TRAIN_VAL_TEST, deal
 from zorro.data.graph_validation import check_graphs, check_members
 from zorro.data.spelling import hint, known_as
-from zorro.data.validation import check_seed
 from zorro.errors import DatasetError, InputError
 
 _TRAIN_VAL = (9, 1)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from zorro.data.validation import check_seed
+from zorro.arguments import check_seed
 
 TRAIN_VAL_TEST = (8, 1, 1)
 

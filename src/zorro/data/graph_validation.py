@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from zorro.data.validation import check_edge_tensor, check_graph
 from zorro.errors import InputError
+from zorro.graph.validation import check_edge_tensor, check_graph
 
 _EDGE_TENSORS = ("edge_weight", "edge_attr", "edge_type")
 

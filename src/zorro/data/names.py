@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from zorro.data.catalogue import canonical_name, is_name
-from zorro.names import Names
+from zorro.graph.names import Names
 
 # The order of the classes was checked by their sizes. Of PubMed's two types of diabetes sources
 # disagree on the order, and the words of none of these data sets were published with them.

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from zorro.arguments import check_seed
 from zorro.data import ba_community
 from zorro.data.catalogue import canonical_name
 from zorro.data.paper import paper_file
-from zorro.data.stored import StoredGraph
-from zorro.data.validation import check_mask, check_seed
 from zorro.errors import DatasetError, InputError
+from zorro.graph.stored import StoredGraph
+from zorro.graph.validation import check_mask
 
 _FORMS = '"12,57", "random:20", "paper", "test" or "all"'
 _SAMPLED = ("citeseer", "cora", "pubmed")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from zorro.data import archive
-from zorro.data.validation import check_edge_tensor, check_graph, check_labels, check_mask
 from zorro.errors import DatasetError, InputError
+from zorro.graph.validation import check_edge_tensor, check_graph, check_labels, check_mask
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 _ONE_EACH = ("edge_weight", "edge_type")  # a number per edge; edge_attr may have several

@@ -17,9 +17,9 @@ from torch_geometric.data import Data
 from torch_geometric.datasets import Amazon, Planetoid
 from torch_geometric.io import fs, read_npz, read_planetoid_data
 
+from zorro.arguments import check_seed
 from zorro.data import published_files
 from zorro.data.storage import raw_folder, reading
-from zorro.data.validation import check_seed
 
 COMPUTERS = "Computers"
 AMAZON_TRAINING_NODES_PER_CLASS = 20

@@ -22,14 +22,14 @@ from zorro.data.catalogue import canonical_name
 from zorro.data.graph_dataset import GraphDataset
 from zorro.data.paper import paper_file
 from zorro.errors import CheckpointError, DatasetError, InputError
+from zorro.files.plain_json import parse
+from zorro.files.whole_file import whole_file
 from zorro.models.edge_inputs import edge_inputs
 from zorro.models.evaluation import accuracy
 from zorro.models.graph_evaluation import graph_accuracy, graph_inputs
 from zorro.models.graph_training import GraphTrainingSettings
 from zorro.models.training import TrainingSettings
-from zorro.plain_json import parse
 from zorro.version import __version__
-from zorro.whole_file import whole_file
 
 SUFFIX = ".safetensors"
 _PICKLES = (b"PK\x03\x04", b"\x80")  # how what torch.save writes begins, today's and older

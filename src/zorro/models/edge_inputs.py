@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from zorro.data.stored import StoredGraph
-from zorro.data.stored.layout import EDGE_TENSORS
-from zorro.data.validation import check_edge_tensor
 from zorro.errors import InputError
+from zorro.graph.stored import StoredGraph
+from zorro.graph.stored.layout import EDGE_TENSORS
+from zorro.graph.validation import check_edge_tensor
 
 
 @dataclass(frozen=True)

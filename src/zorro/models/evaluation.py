@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from zorro.data.validation import check_labels, check_mask
 from zorro.errors import InputError
+from zorro.graph.validation import check_labels, check_mask
+from zorro.model.predictor import Predictor
 from zorro.models.edge_inputs import edge_inputs
-from zorro.predictor import Predictor
 
 
 def accuracy(model: nn.Module, data: Data, mask: Tensor) -> float:

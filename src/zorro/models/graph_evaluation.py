@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from zorro.data.graph_dataset import GraphDataset
 from zorro.errors import InputError, ModelError
-from zorro.model_state import undisturbed
+from zorro.model.model_state import undisturbed
 from zorro.models.edge_inputs import EdgeInputs, edge_inputs
 from zorro.models.graph_batches import GraphBatch, in_order
 

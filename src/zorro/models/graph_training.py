@@ -15,10 +15,10 @@ from zorro.arguments import check_at_least
 from zorro.data.graph_dataset import GraphDataset
 from zorro.data.spelling import known_as
 from zorro.errors import InputError, ModelError
+from zorro.model.randomness import seeded
 from zorro.models.edge_inputs import EdgeInputs
 from zorro.models.graph_batches import batch_of, shuffled
 from zorro.models.graph_evaluation import graph_inputs, graph_scores, scores_of
-from zorro.models.randomness import seeded
 from zorro.models.registry import Factory, construct
 from zorro.models.training import TrainingSettings
 

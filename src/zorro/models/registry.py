@@ -8,13 +8,12 @@ from typing import Any, Literal
 
 from torch import nn
 
-from zorro.arguments import check_choice
+from zorro.arguments import check_choice, check_seed
 from zorro.data.spelling import hint
-from zorro.data.validation import check_seed
 from zorro.errors import InputError, ModelError
+from zorro.model.randomness import seeded
 from zorro.models.architectures import APPNP, GAT, GCN, GCN3, GIN
 from zorro.models.graph_architectures import GraphAPPNP, GraphGAT, GraphGCN, GraphGIN
-from zorro.models.randomness import seeded
 
 Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
 Level = Literal["node", "graph"]

@@ -11,12 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Data
 
+from zorro.arguments import check_seed
 from zorro.data.catalogue import canonical_name
-from zorro.data.stored import StoredGraph
-from zorro.data.validation import check_graph, check_labels, check_mask, check_seed
 from zorro.errors import InputError, ModelError
+from zorro.graph.stored import StoredGraph
+from zorro.graph.validation import check_graph, check_labels, check_mask
+from zorro.model.randomness import seeded
 from zorro.models.edge_inputs import EdgeInputs, edge_inputs
-from zorro.models.randomness import seeded
 from zorro.models.registry import Factory, construct
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from zorro.arguments import check_choice
 from zorro.errors import InputError
-from zorro.features import Features, features_of
+from zorro.graph.features import Features, features_of
 from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.distributions import (
     Constant,

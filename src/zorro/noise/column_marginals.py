@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from zorro.column_values import ColumnValues
-from zorro.grouping import quotient_and_rest, ranges, repeated
+from zorro.graph.column_values import ColumnValues
+from zorro.graph.grouping import quotient_and_rest, ranges, repeated
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_of
 from zorro.noise.walks import walk

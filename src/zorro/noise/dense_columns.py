@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zorro.column_values import ColumnValues
-from zorro.grouping import quotient_and_rest, repeated
+from zorro.graph.column_values import ColumnValues
+from zorro.graph.grouping import quotient_and_rest, repeated
 from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms_of, words
 from zorro.noise.whole_blocks import WholeBlocks
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zorro.errors import InputError
-from zorro.features import Features
+from zorro.graph.features import Features
 from zorro.noise.streams import BLOCK, generator, parts_of
 
 NoiseFunction = Callable[[Tensor, int, torch.Generator], Tensor]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from zorro.features import Features
+from zorro.graph.features import Features
 from zorro.noise.streams import BLOCK, generator, parts_of
 
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zorro.column_values import ColumnValues
+from zorro.graph.column_values import ColumnValues
 from zorro.noise.streams import BLOCK, GOLDEN, child_keys, mix_in_place, uniforms_of
 
 _LANES = 2  # random numbers of 32 bits that a word holds

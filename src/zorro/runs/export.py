@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from zorro.errors import MissingExtraError, RunError
+from zorro.files.whole_file import whole_file
 from zorro.runs.flat import COLUMNS, flat_rows
 from zorro.runs.run import Run
-from zorro.whole_file import whole_file
 
 _ROWS_AT_ONCE = 2000
 

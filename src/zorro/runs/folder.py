@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from zorro.errors import RunError
-from zorro.plain_json import parse
+from zorro.files.plain_json import parse
+from zorro.files.whole_file import whole_file
 from zorro.runs.manifest import FORMAT, Manifest, checked, refuse_other
-from zorro.whole_file import whole_file
 
 try:
     import fcntl

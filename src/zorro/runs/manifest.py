@@ -15,14 +15,14 @@ import torch
 import torch_geometric
 from torch import Tensor, nn
 
-from zorro.data.stored import StoredEdges, StoredFeatures, StoredGraph
-from zorro.data.stored.verification import OnProgress
-from zorro.edge_index import Edges, edges_of
 from zorro.elements import KINDS
 from zorro.errors import RunError
 from zorro.explanation import Parameters
-from zorro.features import Features, size_of
-from zorro.function_model import as_module
+from zorro.graph.edge_index import Edges, edges_of
+from zorro.graph.features import Features, size_of
+from zorro.graph.stored import StoredEdges, StoredFeatures, StoredGraph
+from zorro.graph.stored.verification import OnProgress
+from zorro.model.function_model import as_module
 from zorro.runs.task import GivenTask, GraphsTask
 from zorro.version import __version__
 

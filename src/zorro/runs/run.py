@@ -12,13 +12,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from zorro.arguments import whole_number, whole_numbers
-from zorro.edge_index import Edges
 from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explainer import graphs_of
 from zorro.explanation import Explanation, GraphSummary
-from zorro.features import Features, size_of
-from zorro.function_model import as_module
-from zorro.predictor import Model
+from zorro.graph.edge_index import Edges
+from zorro.graph.features import Features, size_of
+from zorro.model.function_model import as_module
+from zorro.model.predictor import Model
 from zorro.question import Level
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from zorro.arguments import check_device
-from zorro.edge_index import Edges
 from zorro.explainer import Zorro
-from zorro.features import Features
-from zorro.memory import default_budget, give_back_surplus
+from zorro.graph.edge_index import Edges
+from zorro.graph.features import Features
+from zorro.model.memory import default_budget, give_back_surplus
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scipy.special import betaincinv
 
-from zorro.fidelity.estimate import FidelityEstimate
+from zorro.evaluation.estimate import FidelityEstimate
 from zorro.search.certified import Certified, Laboratory
 
 _SAMPLES = 1000  # on which the empty set is measured

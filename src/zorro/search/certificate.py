@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from zorro.fidelity.evidence import log_evidence, lower_bound
+from zorro.evaluation.evidence import log_evidence, lower_bound
 
 LEAST = 100  # samples of a batch if nothing better is known
 _STEP = 50  # batches are multiples of this

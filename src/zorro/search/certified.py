@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from zorro.elements import Selection
-from zorro.fidelity.estimate import FidelityEstimate
-from zorro.fidelity.evaluator import Evaluator
-from zorro.fidelity.evidence import level
+from zorro.evaluation.estimate import FidelityEstimate
+from zorro.evaluation.evaluator import Evaluator
+from zorro.evaluation.evidence import level
 from zorro.noise.streams import BLOCK
 from zorro.search.budget import Budget, BudgetSpent
 from zorro.search.certificate import LEAST, Attempt, Certificate, share_needed

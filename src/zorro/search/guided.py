@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from zorro.elements import Element, Kind, Selection
-from zorro.fidelity.evaluator import Evaluator, Gains
+from zorro.evaluation.evaluator import Evaluator, Gains
 from zorro.search.found import Move, OnStep, progress_of, unwatched
 
 _ROUNDING = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from zorro.elements import Selection
-from zorro.fidelity.evaluator import Evaluator
+from zorro.evaluation.evaluator import Evaluator
 from zorro.search.certified import Certified
 from zorro.search.found import reaches
 

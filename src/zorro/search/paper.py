@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from zorro.elements import Element, Kind, Selection
-from zorro.fidelity.evaluator import Evaluator
+from zorro.evaluation.evaluator import Evaluator
 from zorro.search.found import Found, Move, OnStep, progress_of, reaches, unwatched
 
 

@@ -1,0 +1,155 @@
+"""Which evaluator serves a query: the traced one where it can, the any-model one elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Literal
+
+from torch import fx
+
+from zorro.cut import ComputationalGraph
+from zorro.elements import Space
+from zorro.errors import ModelError
+from zorro.evaluation.batched import BatchedEvaluator
+from zorro.evaluation.evaluator import Evaluator, do_nothing
+from zorro.evaluation.traced import Program, TracedEvaluator, Unserved, trace
+from zorro.evaluation.traced.check import check
+from zorro.model.model_state import Weights, holds_inference_tensors
+from zorro.model.predictor import Predictor
+from zorro.noise import Draws
+from zorro.question.event import Event
+
+logger = logging.getLogger(__name__)
+
+EvaluatorName = Literal["auto", "traced", "any-model"]
+EVALUATORS: tuple[EvaluatorName, ...] = ("auto", "traced", "any-model")
+
+
+class EvaluatorChoice:
+    """Makes evaluators for one model.
+
+    The model is traced once. For each query the traced evaluator is compared with the model
+    before it is used; where it cannot be used the any-model evaluator is, and the reason is
+    logged.
+
+    Args:
+        predictor: the model.
+        wanted: `"auto"`; `"any-model"` never traces; `"traced"` raises where it cannot.
+        memory: bytes that an evaluation may take.
+    """
+
+    def __init__(self, predictor: Predictor, *, wanted: EvaluatorName, memory: int) -> None:
+        self._predictor = predictor
+        self._wanted = wanted
+        self._memory = memory
+        self._traced: fx.Graph | None = None
+        self._reason = ""
+        self._weights: Weights | None = None  # of the model when it was traced
+        self._checked: tuple[ComputationalGraph, Program | None, str] | None = None
+        self._independent: tuple[ComputationalGraph, bool] | None = None
+
+    def evaluator(
+        self,
+        graph: ComputationalGraph,
+        draws: Draws,
+        event: Event | None = None,
+        *,
+        space: Space | None = None,
+        on_batch: Callable[[], None] = do_nothing,
+        searches: bool = True,
+    ) -> Evaluator:
+        """Return an evaluator of a query on some draws of noise.
+
+        Args:
+            graph: the query's computational graph.
+            draws: the noise.
+            event: what counts as a hit; that the prediction stays when None.
+            space: what can be kept; nodes and features when None.
+            on_batch: called before each batch of work; what it raises ends the evaluation.
+            searches: whether elements will be added, or one selection is to be looked at.
+        """
+        program, reason = self._program(graph, draws)
+        batched = BatchedEvaluator(
+            self._predictor,
+            graph,
+            draws,
+            memory=self._memory,
+            event=event,
+            space=space,
+            independent=self._are_independent(graph, program),
+            on_batch=on_batch,
+            reason=reason,
+        )
+        if program is None:
+            self._independent = (graph, batched.copies_are_independent)
+            return batched
+        return TracedEvaluator(
+            self._predictor,
+            program,
+            graph,
+            draws,
+            batched,
+            memory=self._memory,
+            on_batch=on_batch,
+            searches=searches,
+        )
+
+    def _are_independent(self, graph: ComputationalGraph, program: Program | None) -> bool | None:
+        """Whether copies in one batch are known not to influence each other."""
+        if program is not None:
+            # They gave each what it gives alone, or the program would be refused.
+            return not program.looks_at_all_nodes
+        if self._independent is not None and self._independent[0] is graph:
+            return self._independent[1]
+        return None
+
+    def _program(self, graph: ComputationalGraph, draws: Draws) -> tuple[Program | None, str]:
+        """Return the model's program for a query, compared with the model once, or why not."""
+        if self._checked is not None and self._checked[0] is graph:
+            return self._checked[1:]
+        self._forget_if_changed()
+        program = None
+        reason = "it was asked for" if self._wanted == "any-model" else self._reason
+        if not reason:
+            try:
+                if self._traced is None:
+                    self._traced = self._trace(graph)
+                program = self._built(self._traced, graph)
+                check(self._predictor, program, graph, draws, memory=self._memory)
+            except Unserved as unserved:
+                program, reason = None, str(unserved)
+                self._refuse_or_log(graph, reason)
+        self._checked = (graph, program, reason)
+        return program, reason
+
+    def _forget_if_changed(self) -> None:
+        """Trace anew what has been trained on, or loaded, in the meantime."""
+        weights = Weights(self._predictor.model)
+        if not weights.are_as(self._weights):
+            self._traced, self._reason, self._weights = None, "", weights
+
+    def _trace(self, graph: ComputationalGraph) -> fx.Graph:
+        try:
+            if not graph.x.is_floating_point():
+                raise Unserved(f"its features are {graph.x.dtype}, which have no gradient")
+            if holds_inference_tensors(self._predictor.model):
+                raise Unserved("it was made under torch.inference_mode() and gives no gradient")
+            return trace(self._predictor.model, graph)
+        except Unserved as reason:
+            self._reason = str(reason)  # the model's, not the query's: do not try again
+            raise
+
+    def _built(self, traced: fx.Graph, graph: ComputationalGraph) -> Program:
+        try:
+            return Program(self._predictor.model, traced, graph)
+        except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
+
+    def _refuse_or_log(self, graph: ComputationalGraph, reason: str) -> None:
+        if self._wanted == "traced":
+            raise ModelError(
+                f"evaluator: the model cannot be traced for {graph.asked}: {reason}; "
+                "use evaluator='auto'"
+            )
+        logger.info("%s: evaluated by running the model, since %s", graph.asked, reason)

@@ -1,0 +1,167 @@
+"""What every evaluator offers to the searches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from zorro.cut import ComputationalGraph
+from zorro.elements import (
+    FEATURES,
+    NODES,
+    Element,
+    Kind,
+    Selection,
+    Space,
+    everything_of,
+    nothing_of,
+)
+from zorro.question.event import Event
+
+# How much each element of each selectable kind would add to the event's log-probability, to first
+# order; infinite where the first order says nothing: such an element is to be tested.
+Gains = Mapping[Kind, Tensor]
+
+
+def do_nothing() -> None:
+    """Take no notice of a batch."""
+
+
+class Evaluator(ABC):
+    """Tells, sample by sample, what the model says when all but a selection is noise.
+
+    Sample s of selection S is the input Y_s = X ⊙ M(S) + Z_s ⊙ (1 − M(S)); it is a hit if the
+    event happens on it: that the model predicts the same class as on X, unless another is asked
+    for.
+    """
+
+    name: str
+    reason: str = ""  # why it is this one, if it is not the fastest
+    graph: ComputationalGraph
+    event: Event
+    space: Space
+    samples: int
+    _few: Evaluator | None = None  # on the first samples alone
+
+    @property
+    @abstractmethod
+    def evaluations(self) -> int:
+        """Perturbed inputs run so far."""
+
+    @property
+    def reads_candidates_only(self) -> bool:
+        """Whether the query's output is known to rest on no other node's features."""
+        return False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of candidate nodes and of features."""
+        return self.graph.candidates.numel(), self.graph.x.size(1)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the evaluation runs."""
+        return self.graph.x.device
+
+    @property
+    def nothing(self) -> Selection:
+        """The empty set."""
+        return nothing_of(self.space)
+
+    @property
+    def everything(self) -> Selection:
+        """All elements."""
+        return everything_of(self.space)
+
+    @abstractmethod
+    def scores(self, selection: Selection) -> Tensor:
+        """Return the query's class scores (S, C) under a selection."""
+
+    @abstractmethod
+    def inputs(self, selection: Selection) -> Tensor:
+        """Return the perturbed inputs (S, n, d) of a selection."""
+
+    def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
+        """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
+
+        One that is selected already is taken out instead. Rows and columns are changed where they
+        stand; with several columns to an element each set is evaluated on its own.
+        """
+        if kind == NODES:
+            return self._scores_toggling_rows(selection, members)
+        if self.space.groups is None:
+            return self._scores_toggling_columns(selection, members)
+        each = [Element(kind, index) for index in members.tolist()]
+        parts = [self.scores(selection.toggled(element)) for element in each]
+        return torch.stack(parts) if parts else self.scores(selection).new_zeros(0, 0, 0)
+
+    @abstractmethod
+    def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of `rows` (k,) added, or taken out if there."""
+
+    @abstractmethod
+    def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
+
+    @abstractmethod
+    def gains(self, selection: Selection) -> Gains | None:
+        """Return what each element would add to the mean log-probability of the event.
+
+        First order: the gradient at the perturbed inputs times the change that the element makes.
+        Nothing is added while the other side of the selection is empty. None where the model
+        gives no gradient with respect to its input.
+        """
+
+    def gains_on(self, samples: int, selection: Selection) -> Gains | None:
+        """Return the gains on the first samples alone, which are enough to rank by."""
+        if samples >= self.samples:
+            return self.gains(selection)
+        if self._few is None or self._few.samples != samples:
+            self._few = self.only(torch.arange(samples, device=self.device))
+        return self._few.gains(selection)
+
+    @property
+    def _evaluations_on_few(self) -> int:
+        return 0 if self._few is None else self._few.evaluations
+
+    @property
+    @abstractmethod
+    def cost_per_sample(self) -> float:
+        """What drawing a further sample costs, in nanoseconds, roughly and by its size.
+
+        It decides how many are planned, so that it must be the same for every evaluator.
+        """
+
+    @property
+    def bytes_per_sample(self) -> int:
+        """What is kept of a sample as long as the evaluator is."""
+        return 0
+
+    @property
+    @abstractmethod
+    def least_memory(self) -> int:
+        """Bytes without which there is no evaluating."""
+
+    @abstractmethod
+    def only(self, samples: Tensor) -> Evaluator:
+        """Return an evaluator on some of the samples (q,), ascending."""
+
+    @abstractmethod
+    def joined(self, others: Sequence[Evaluator]) -> Evaluator:
+        """Return an evaluator on these samples and those of others of the same query."""
+
+    def hits(self, selection: Selection) -> Tensor:
+        """Return for each sample whether a selection makes the event happen, (S,) bool."""
+        return self.event.happens(self.scores(selection))
+
+    def hits_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
+        """Return the hits (k, S) of a selection with one of a kind's members added or taken out."""
+        return self.event.happens(self.scores_toggling(selection, kind, members))
+
+    def _by_kind(self, nodes: Tensor, columns: Tensor) -> Gains:
+        """Return gains of rows (n,) and columns (d,) as gains of the selectable elements."""
+        every: Gains = {NODES: nodes, FEATURES: self.space.by_group(columns)}
+        return {kind: every[kind] for kind in self.space.kinds}

@@ -1,0 +1,41 @@
+"""Which layers the traced evaluator knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from zorro.evaluation.traced.plan import Plan
+from zorro.evaluation.traced.rows import Rows
+
+LayerFunction = Callable[..., Plan]
+LAYERS: dict[type[nn.Module], LayerFunction] = {}
+
+
+class Unserved(Exception):  # noqa: N818 - not an error of the caller's: the other evaluator serves
+    """The traced evaluator cannot serve this model; the message says why."""
+
+
+def serves(*layers: type[nn.Module]) -> Callable[[LayerFunction], LayerFunction]:
+    """Register a function for layer types."""
+
+    def register(function: LayerFunction) -> LayerFunction:
+        LAYERS.update(dict.fromkeys(layers, function))
+        return function
+
+    return register
+
+
+def plan_of(layer: nn.Module, rows: Rows, *args: Any, **kwargs: Any) -> Plan:
+    """Return the plan of a layer called with (x, *args, **kwargs)."""
+    function = LAYERS.get(type(layer))
+    if function is None:
+        raise Unserved(f"{type(layer).__name__} is not among the layers it knows")
+    try:
+        return function(layer, rows, *args, **kwargs)
+    except TypeError as error:
+        raise Unserved(
+            f"{type(layer).__name__} is called in a way it does not know: {error}"
+        ) from error

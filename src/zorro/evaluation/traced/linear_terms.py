@@ -1,0 +1,147 @@
+"""The linear terms Σ_k A_k Y W_k + b of the entries' states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor, fx
+
+from zorro.elements import Selection
+from zorro.evaluation.traced.change import Change
+from zorro.evaluation.traced.changed_input import ChangedInput
+from zorro.evaluation.traced.entry import Entry
+from zorro.evaluation.traced.plan import Mixing
+from zorro.evaluation.traced.terms import States, Toggled
+
+_NUMBERS_AT_ONCE = 1 << 23
+
+
+class LinearTerms:
+    """Linear terms: adding feature f adds (A_k δ) ⊗ W_k[f], adding node v A_k[:, v] ⊗ (δ W_k).
+
+    Args:
+        entries: with their matrices and weights.
+        changed: X − Z, with all the entries' weights.
+    """
+
+    def __init__(self, entries: Mapping[fx.Node, Entry], changed: ChangedInput) -> None:
+        self._entries = entries
+        self._changed = changed
+
+    def of_noise(self) -> dict[fx.Node, Tensor]:
+        """Return them with nothing selected."""
+        parts: dict[fx.Node, list[Tensor]] = {node: [] for node in self._entries}
+        for _, product in self._changed.noise_products():
+            for node, entry in self._entries.items():
+                parts[node].append(entry.constant.unsqueeze(1) + entry.mixed(product))
+        return {
+            node: states[0] if len(states) == 1 else torch.cat(states, dim=1)
+            for node, states in parts.items()
+        }
+
+    def added(self, selection: Selection) -> dict[fx.Node, Tensor]:
+        """Return what a selection adds."""
+        rows = selection.rows
+        product = self._changed.product(selection.columns, rows)  # (v, S, H)
+        return {node: entry.mixed(product, rows) for node, entry in self._entries.items()}
+
+    def toggling_features(self, base: States, selection: Selection, columns: Tensor) -> Toggled:
+        """Return what toggling each of `columns` (k,) changes."""
+        rows = selection.rows  # (v,)
+        change = self._changed.at(columns, rows)  # (k, v, S)
+        change *= _sign(selection.features[columns], change)
+        mixings = {
+            node: [mixing.restricted(rows) for mixing in entry.mixings]
+            for node, entry in self._entries.items()
+        }
+
+        def changes(candidate: Tensor, sample: Tensor) -> dict[fx.Node, Change]:
+            delta = change[candidate, :, sample].t()  # (v, p)
+            return {
+                node: Change(
+                    base[node],
+                    sample,
+                    tuple(mixing.times(delta) for mixing in mixings[node]),
+                    tuple(weight[columns[candidate]] for weight in entry.weights),
+                )
+                for node, entry in self._entries.items()
+            }
+
+        return Toggled((change != 0).any(1), changes)
+
+    def toggling_nodes(self, base: States, selection: Selection, rows: Tensor) -> Toggled:
+        """Return what toggling each of `rows` (k,) changes."""
+        product = self._changed.product(selection.columns, rows)  # (k, S, H)
+        product *= _sign(selection.nodes[rows], product)
+        columns = {
+            node: [mixing.columns(rows) for mixing in entry.mixings]
+            for node, entry in self._entries.items()
+        }  # each (q, k)
+
+        def changes(candidate: Tensor, sample: Tensor) -> dict[fx.Node, Change]:
+            delta = product[candidate, sample]  # (p, H)
+            return {
+                node: Change(
+                    base[node],
+                    sample,
+                    tuple(column[:, candidate] for column in columns[node]),
+                    tuple(delta[:, part] for part in entry.parts),
+                )
+                for node, entry in self._entries.items()
+            }
+
+        return Toggled((product != 0).any(-1), changes)
+
+    def feature_gains(self, gradients: States, selection: Selection) -> Tensor:
+        """Return what adding each feature gives with the gradients, (d,)."""
+        gains = torch.zeros_like(self._changed.x[0])
+        rows = selection.rows
+        if rows.numel() == 0:
+            return gains
+        for node, mixing, weight, _ in self._terms():
+            gradient = gradients[node]  # (q, S, h)
+            flat = mixing.columns(rows).t() @ gradient.flatten(1)  # (v, S · h)
+            by_row = flat.view(rows.numel(), *gradient.shape[1:])
+            gains += (self._changed.transposed_times(by_row, rows) * weight).sum(1)
+        return gains
+
+    def node_gains(self, gradients: States, selection: Selection) -> Tensor:
+        """Return what adding each node gives with the gradients, (n,)."""
+        if selection.columns.numel() <= self._changed.width:
+            return self._node_gains_by_column(gradients, selection.columns)
+        return self._node_gains_by_product(gradients, selection.columns)
+
+    def _node_gains_by_column(self, gradients: States, columns: Tensor) -> Tensor:
+        gains = torch.zeros_like(self._changed.x[:, 0])
+        for some, change in self._changed.everywhere(columns):  # (c,), (c, n, S)
+            for node, mixing, weight, _ in self._terms():
+                toward = weight[some] @ gradients[node].transpose(1, 2)  # (q, c, S)
+                by_row = mixing.transposed_times(toward)  # (n, c, S)
+                gains += (by_row * change.transpose(0, 1)).sum((1, 2))
+        return gains
+
+    def _node_gains_by_product(self, gradients: States, columns: Tensor) -> Tensor:
+        """Return the same, from the product with the weights: less work for many columns."""
+        gains = torch.zeros_like(self._changed.x[:, 0])
+        by_row = [
+            mixing.transposed_times(gradients[node])  # (n, S, h)
+            for node, mixing, _, _ in self._terms()
+        ]
+        at_once = max(1, _NUMBERS_AT_ONCE // max(1, by_row[0].size(1) * self._changed.width))
+        for rows in torch.split(torch.arange(gains.numel(), device=gains.device), at_once):
+            product = self._changed.product(columns, rows)  # (v, S, H)
+            for toward, (_, _, _, part) in zip(by_row, self._terms(), strict=True):
+                gains[rows] += (toward[rows] * product[:, :, part]).sum((1, 2))
+        return gains
+
+    def _terms(self) -> Iterator[tuple[fx.Node, Mixing, Tensor, slice]]:
+        """Return A_k, W_k and where W_k stands among all weights, entry by entry."""
+        for node, entry in self._entries.items():
+            for mixing, weight, part in zip(entry.mixings, entry.weights, entry.parts, strict=True):
+                yield node, mixing, weight, part
+
+
+def _sign(selected: Tensor, change: Tensor) -> Tensor:
+    """Return +1 for elements (k,) that are added and −1 for those taken out, (k, 1, 1)."""
+    return (1 - 2 * selected.to(change)).view(-1, 1, 1)

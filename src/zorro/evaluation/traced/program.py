@@ -1,0 +1,461 @@
+"""A traced model, cut down to the rows that one query's output needs."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+import torch
+import torch_geometric.nn as gnn
+from torch import Tensor, fx, nn
+from torch.nn import functional
+from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.aggr import Aggregation
+
+from zorro.cut import ComputationalGraph
+from zorro.evaluation.traced.change import Change, ChangedRows
+from zorro.evaluation.traced.layers import Step, Unserved, plan_of
+from zorro.evaluation.traced.layers.pooling import plan_pooling
+from zorro.evaluation.traced.layers.row_wise import refuse_if_it_looks_at_all_nodes
+from zorro.evaluation.traced.plan import Plan
+from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.graph.edge_index import ascending
+from zorro.model.model_state import undisturbed
+
+T = TypeVar("T")
+_PlannedCall = tuple[fx.Node, Callable[[Rows], Plan]]
+_LINEAR = (nn.Linear, gnn.Linear)
+_PRODUCTS = (torch.matmul, torch.mm, operator.matmul, "matmul", "mm", "__matmul__")
+_UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
+_UNCHANGED_FUNCTIONS = (functional.dropout, torch.dropout)
+# Numbers that the features of all nodes an entry reads may have, if it keeps them as they are:
+# they are held for hundreds of samples at once.
+_WIDEST = 1 << 20
+# Computing changed rows alone pays from so many numbers on, and up to this share of all rows.
+_WORTH = 1 << 16
+_CUDA_WORTH = 1 << 24
+_MOST_CHANGED = 0.5
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Rows of a node-level value for a batch, (r, B, …)."""
+
+    tensor: Tensor
+
+
+@dataclass
+class Record:
+    """What a run computed: values (r, B, …) that follow an entry row by row, and layers' states."""
+
+    values: dict[fx.Node, Tensor] = field(default_factory=dict)
+    states: dict[fx.Node, Tensor] = field(default_factory=dict)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Record]) -> Record:
+        """Return the record of several batches as that of one."""
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0]
+        return cls(
+            {node: torch.cat([part.values[node] for part in parts], 1) for node in first.values},
+            {node: torch.cat([part.states[node] for part in parts], 1) for node in first.states},
+        )
+
+
+class Program:
+    """The part of a traced model that decides one query's output.
+
+    Every value is computed only at the rows that the output depends on through the layers after
+    it. Where the model first touches the features it is linear: these places are the program's
+    `entries`, whose states the evaluator supplies; `run` does the rest.
+
+    Args:
+        model: the traced model.
+        traced: its graph.
+        graph: the query's computational graph.
+    """
+
+    def __init__(self, model: nn.Module, traced: fx.Graph, graph: ComputationalGraph) -> None:
+        self._model = model
+        self._graph = graph
+        self._modules = dict(model.named_modules())
+        self._nodes = list(traced.nodes)
+        self._static: dict[fx.Node, Any] = {}  # what does not depend on the features
+        self._raw: set[fx.Node] = set()  # the features themselves
+        self._plans: dict[fx.Node, Plan] = {}
+        self._inputs: dict[fx.Node, fx.Node] = {}  # of those with a plan
+        self._needed: dict[fx.Node, Tensor] = {}  # (r,) ascending rows
+        self._kept: dict[str, Any] = {}  # what evaluators of this query share
+        self.deviation = 0.0  # from the model's scores, relative to 1 + the largest, once known
+        with undisturbed(model), torch.no_grad():
+            self._find_static()
+            self._find_needed()
+        self._nodes = [n for n in self._nodes if n in self._needed or n.op == "output"]
+        for node, plan in self._plans.items():
+            if self._inputs[node] in self._raw and plan.on_features is not None:
+                self._plans[node] = plan.on_features()
+        self.entries: dict[fx.Node, Plan] = {
+            node: plan for node, plan in self._plans.items() if self._inputs[node] in self._raw
+        }
+        for node, plan in self.entries.items():
+            is_wide = plan.needs.numel() * graph.x.size(1) > _WIDEST
+            if is_wide and any(weight is None for weight in plan.weights):
+                raise Unserved(f"{node} keeps all features of {plan.needs.numel()} nodes")
+
+    @property
+    def looks_at_all_nodes(self) -> bool:
+        """Whether a row depends on all others, so that copies in one batch would mix."""
+        return any(plan.looks_at_all_nodes for plan in self._plans.values())
+
+    def kept(self, name: str, make: Callable[[], T]) -> T:
+        """Return what `make` made the first time it was asked for by that name."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return cast(T, self._kept[name])
+
+    def run(self, states: Mapping[fx.Node, Tensor], record: Record | None = None) -> Tensor:
+        """Return the scores (B, C) at the query from the entries' states, each (q, B, h).
+
+        Args:
+            states: of all entries.
+            record: takes down what `run_changes` starts from.
+        """
+        values: dict[fx.Node, Any] = dict(self._static)
+        for node in self._nodes:
+            if node in self._static or node in self._raw:
+                continue
+            if node.op == "output":
+                return _scores(values[_only(node)])
+            if node in self._plans:
+                plan = self._plans[node]
+                state = states.get(node)
+                if state is None:
+                    given = self._inputs[node]
+                    state = plan.state(self._picked(values[given].tensor, given, plan.needs))
+                values[node] = _Values(plan.finish(state))
+                if record is not None:
+                    record.states[node] = state
+            else:
+                values[node] = self._row_wise(node, values)
+            if record is not None and self._follows_changes(node, values[node], record):
+                record.values[node] = values[node].tensor
+        raise Unserved("it has no output")
+
+    def run_changes(
+        self, changes: Mapping[fx.Node, Change], record: Record, *, always_by_row: bool = False
+    ) -> Tensor:
+        """Return the scores (P, C) of inputs that differ little from recorded samples.
+
+        Up to the layer that mixes them with others, only the rows that differ are computed,
+        where that is less work than computing all.
+
+        Args:
+            changes: of all entries' states.
+            record: of the samples that the changes are relative to.
+            always_by_row: do so even where it is more work.
+        """
+        sample = next(iter(changes.values())).sample
+        values: dict[fx.Node, Any] = dict(self._static)
+        for node in self._nodes:
+            if node in self._static or node in self._raw:
+                continue
+            if node.op == "output":
+                return _scores(self._dense(_only(node), values, record, sample))
+            if node in changes:
+                values[node] = _entered(self._plans[node], changes[node], always_by_row)
+            elif node in self._plans:
+                plan = self._plans[node]
+                values[node] = _Values(
+                    plan.finish(self._changed_state(node, values, record, sample))
+                )
+            elif node in record.values:
+                values[node] = self._row_wise_on_changes(node, values, record, sample)
+            else:
+                dense = {
+                    given: self._dense(given, values, record, sample)
+                    for given in node.all_input_nodes
+                }
+                values[node] = self._row_wise(node, dense)
+        raise Unserved("it has no output")
+
+    def _follows_changes(self, node: fx.Node, value: _Values, record: Record) -> bool:
+        """Whether rows of a value depend on the same rows of one entry alone."""
+        if not isinstance(value.tensor, Tensor):
+            return False
+        if node in self._plans:
+            plan = self._plans[node]
+            return node in self.entries and (
+                plan.combine is None or plan.combine_change is not None
+            )
+        inputs = [given for given in node.all_input_nodes if given not in self._static]
+        fixed = (self._static[given] for given in node.all_input_nodes if given in self._static)
+        return (
+            len(inputs) == 1
+            and inputs[0] in record.values
+            and self._needed[inputs[0]].numel() == self._needed[node].numel()
+            and not any(isinstance(value, Tensor) and self._is_node_level(value) for value in fixed)
+        )
+
+    def _changed_state(
+        self, node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor
+    ) -> Tensor:
+        """Return a layer's state (q, P, h): the samples' plus what the changed rows add."""
+        plan = self._plans[node]
+        given = self._inputs[node]
+        value = values[given]
+        if not isinstance(value, ChangedRows):
+            return plan.state(self._picked(value.tensor, given, plan.needs))
+        change = value.minus(record.values[given], sample)  # (E, d)
+        state = record.states[node][:, sample]
+        rows, inputs = self._needed[given].numel(), sample.numel()
+        for mixing, weight in zip(plan.mixings, plan.weights, strict=True):
+            part = change if weight is None else change @ weight  # (E, h)
+            spread = value.spread(part, rows=rows, inputs=inputs)
+            state += mixing.times(self._picked(spread, given, plan.needs))
+        return state
+
+    def _row_wise_on_changes(
+        self, node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor
+    ) -> _Values | ChangedRows:
+        (given,) = (given for given in node.all_input_nodes if given not in self._static)
+        value = values[given]
+        if not isinstance(value, ChangedRows):
+            return self._row_wise(node, values)
+        args, kwargs = fx.node.map_arg(
+            (node.args, node.kwargs),
+            lambda other: value.values if other is given else values[other],
+        )
+        return ChangedRows(value.row, value.column, self._function_of(node)(*args, **kwargs))
+
+    @staticmethod
+    def _dense(node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor) -> Any:
+        value = values[node]
+        if isinstance(value, ChangedRows):
+            return _Values(value.dense(record.values[node], sample))
+        return value
+
+    def _find_static(self) -> None:
+        placeholders = [node for node in self._nodes if node.op == "placeholder"]
+        if len(placeholders) < 2:
+            raise Unserved("it does not take x and edge_index")
+        self._raw.add(placeholders[0])
+        extras = self._graph.further_inputs
+        self._static[placeholders[1]] = self._graph.edge_index
+        for node in placeholders[2:]:
+            self._static[node] = extras.get(str(node.target))
+        for node in self._nodes:
+            if node.op == "get_attr":
+                self._static[node] = operator.attrgetter(str(node.target))(self._model)
+            elif node.op in ("call_function", "call_method", "call_module"):
+                self._mark(node)
+
+    def _mark(self, node: fx.Node) -> None:
+        inputs = node.all_input_nodes
+        if node.target is torch._assert:
+            self._static[node] = None  # fx guards the arguments that were fixed when it traced
+        elif all(given in self._static for given in inputs):
+            args, kwargs = fx.node.map_arg(
+                (node.args, node.kwargs), lambda given: self._static[given]
+            )
+            self._static[node] = self._function_of(node)(*args, **kwargs)
+        elif inputs[0] in self._raw and self._leaves_unchanged(node):
+            self._raw.add(node)
+
+    def _leaves_unchanged(self, node: fx.Node) -> bool:
+        if node.op == "call_module":
+            return isinstance(self._modules[str(node.target)], _UNCHANGED_MODULES)
+        return node.target in _UNCHANGED_FUNCTIONS and not node.kwargs.get("training", False)
+
+    def _find_needed(self) -> None:
+        target = torch.tensor([self._graph.target], device=self._graph.x.device)
+        for node in reversed(self._nodes):
+            if node.op == "output":
+                self._need(_only(node), target)
+            elif node in self._needed and node not in self._raw:
+                self._need_inputs(node)
+
+    def _need_inputs(self, node: fx.Node) -> None:
+        wanted = self._needed[node]
+        rows = Rows(wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype)
+        call = self._planned_call(node)
+        if call is not None:
+            given, plan = call
+            self._inputs[node] = given
+            self._plans[node] = plan(rows)
+            self._need(given, self._plans[node].needs)
+            return
+        if node.op == "call_module":
+            refuse_if_it_looks_at_all_nodes(self._modules[str(node.target)])
+        for other in node.all_input_nodes:
+            if other in self._raw:
+                raise Unserved(f"the features go into {node.target} before any linear map")
+            if other not in self._static:
+                self._need(other, wanted)
+
+    def _planned_call(self, node: fx.Node) -> _PlannedCall | None:
+        """Return the input of a call that has a plan, and how to plan it."""
+        if isinstance(node.target, Step):
+            given, *others = node.args
+            args, _ = fx.node.map_arg((others, {}), self._static_or_unserved)
+            step = node.target
+            return self._node_level(given, step.__name__), lambda rows: step.plan(rows, *args)
+        module = self._modules.get(str(node.target)) if node.op == "call_module" else None
+        if isinstance(module, MessagePassing):
+            return self._planned_layer(node, module)
+        if isinstance(module, Aggregation):
+            return self._planned_pooling(node, module)
+        given = node.args[0] if node.args else None
+        if not isinstance(given, fx.Node) or given not in self._raw:
+            return None
+        projection = self._projection(node, module)
+        if projection is None:
+            return None
+        return given, lambda rows: rows.mixed(
+            [(rows.identity(), projection.weight)], bias=projection.bias
+        )
+
+    def _planned_layer(self, node: fx.Node, layer: MessagePassing) -> _PlannedCall:
+        called = inspect.signature(layer.forward).bind(*node.args, **node.kwargs)
+        given, *others = called.args
+        if isinstance(given, tuple | list) and all(one is given[0] for one in given):
+            given = given[0]  # the same for senders and receivers
+        args, kwargs = fx.node.map_arg((others, called.kwargs), self._static_or_unserved)
+        return (
+            self._node_level(given, type(layer).__name__),
+            lambda rows: plan_of(layer, rows, *args, **kwargs),
+        )
+
+    def _planned_pooling(self, node: fx.Node, aggregation: Aggregation) -> _PlannedCall:
+        called = inspect.signature(aggregation.forward).bind(*node.args, **node.kwargs).arguments
+        given, index = called.pop("x"), called.pop("index", None)
+        if any(value is not None for name, value in called.items() if name == "ptr"):
+            raise Unserved(f"{type(aggregation).__name__} is called with ptr")
+        batch = self._static_or_unserved(index) if isinstance(index, fx.Node) else index
+        return (
+            self._node_level(given, type(aggregation).__name__),
+            lambda rows: plan_pooling(aggregation, rows, batch),
+        )
+
+    def _projection(self, node: fx.Node, module: nn.Module | None) -> Projection | None:
+        """Return the linear map of each row that a call on the features is, if it is one."""
+        if isinstance(module, _LINEAR):
+            return Projection.of(module)
+        others: list[Any] = [
+            self._static.get(one) if isinstance(one, fx.Node) else one for one in node.args[1:]
+        ]
+        if node.kwargs or not others or not isinstance(others[0], Tensor) or others[0].dim() != 2:
+            return None
+        if node.target is functional.linear:
+            return Projection(others[0].t(), others[1] if len(others) > 1 else None)
+        return Projection(others[0]) if node.target in _PRODUCTS else None
+
+    def _node_level(self, given: Any, name: str) -> fx.Node:
+        if not isinstance(given, fx.Node) or given in self._static:
+            raise Unserved(f"{name} is not called with node features first")
+        return given
+
+    def _static_or_unserved(self, node: fx.Node) -> Any:
+        if node not in self._static:
+            raise Unserved(f"{node} depends on the features but is no node-level input")
+        return self._static[node]
+
+    def _need(self, node: fx.Node, rows: Tensor) -> None:
+        if node in self._static:
+            raise Unserved("its output does not depend on the features")
+        if node in self._needed:
+            rows = ascending(torch.cat([self._needed[node], rows]))
+        self._needed[node] = rows
+
+    def _picked(self, values: Tensor, node: fx.Node, rows: Tensor) -> Tensor:
+        have = self._needed[node]
+        if have.numel() == rows.numel():
+            return values
+        return values[torch.searchsorted(have, rows)]
+
+    def _row_wise(self, node: fx.Node, values: Mapping[fx.Node, Any]) -> _Values:
+        """Run an operation on (r · B, …) as the model runs it on (N, …)."""
+        wanted = self._needed[node]
+        batch = next(
+            leaf.size(1)
+            for given in node.all_input_nodes
+            if isinstance(values[given], _Values)
+            for leaf in _leaves(values[given].tensor)
+        )
+
+        def flat(given: fx.Node) -> Any:
+            value = values[given]
+            if isinstance(value, _Values):
+                return _mapped(
+                    value.tensor,
+                    lambda leaf: self._picked(leaf, given, wanted).flatten(0, 1),
+                )
+            if isinstance(value, Tensor) and self._is_node_level(value):
+                return value[wanted].repeat_interleave(batch, dim=0)
+            return value
+
+        args, kwargs = fx.node.map_arg((node.args, node.kwargs), flat)
+        result = self._function_of(node)(*args, **kwargs)
+        return _Values(
+            _mapped(result, lambda leaf: leaf.view(wanted.numel(), batch, *leaf.shape[1:]))
+        )
+
+    def _is_node_level(self, value: Tensor) -> bool:
+        return value.dim() > 1 and value.size(0) == self._graph.x.size(0)
+
+    def _function_of(self, node: fx.Node) -> Callable[..., Any]:
+        if node.op == "call_module":
+            module: nn.Module = self._modules[str(node.target)]
+            return module
+        if node.op == "call_method":
+            return _method(str(node.target))
+        assert callable(node.target)
+        return node.target
+
+
+def _method(name: str) -> Callable[..., Any]:
+    return lambda subject, *args, **kwargs: getattr(subject, name)(*args, **kwargs)
+
+
+def _mapped(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """Apply a function to a tensor, or to each tensor of a tuple or list."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, tuple | list):
+        return tuple(_mapped(part, function) for part in value)
+    raise Unserved(f"an operation gives {type(value).__name__}, which is no node-level value")
+
+
+def _leaves(value: Any) -> list[Tensor]:
+    return (
+        [value] if isinstance(value, Tensor) else [leaf for part in value for leaf in _leaves(part)]
+    )
+
+
+def _entered(plan: Plan, change: Change, always_by_row: bool) -> _Values | ChangedRows:
+    """Return an entry's output, of the changed rows alone where that is less work."""
+    worth = always_by_row or change.numbers >= (_CUDA_WORTH if change.base.is_cuda else _WORTH)
+    if worth and plan.combine_change is not None:
+        return plan.combine_change(change)
+    if worth and plan.combine is None:
+        changed = change.changed_rows()
+        if always_by_row or int(changed.sum()) < _MOST_CHANGED * changed.numel():
+            row, column = changed.nonzero(as_tuple=True)
+            states = change.states_at(row, column)
+            return ChangedRows(row, column, states if plan.after is None else plan.after(states))
+    return _Values(plan.finish(change.states()))
+
+
+def _scores(output: _Values) -> Tensor:
+    scores: Tensor = output.tensor[0]
+    return scores.unsqueeze(1) if scores.dim() == 1 else scores
+
+
+def _only(node: fx.Node) -> fx.Node:
+    result = node.args[0]
+    if not isinstance(result, fx.Node):
+        raise Unserved("it returns more than the scores")
+    return result

@@ -1,0 +1,410 @@
+"""The result: which nodes and features a prediction rests on, and everything needed to check it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch_geometric.explain import Explanation as PygExplanation
+
+from zorro.arguments import check_choice
+from zorro.elements import FEATURES, KINDS, NODES, Kind
+from zorro.errors import InputError
+from zorro.evaluation.estimate import FidelityEstimate
+from zorro.explanation.formats import FORMAT, up_to_date
+from zorro.explanation.notebook import card
+from zorro.explanation.sentence import Claim, phrases, text
+from zorro.files.plain_json import parse
+from zorro.files.typed_values import rebuilt
+from zorro.graph.names import Names
+from zorro.question import Query
+from zorro.question.event import Contrast
+from zorro.question.parameters import Parameters
+from zorro.search.certificate import Certificate
+
+Status = Literal[
+    "certified",
+    "conditional",
+    "reached",
+    "nothing needed",
+    "everything needed",
+    "budget exhausted",
+]
+MaskType = Literal["attributes", "object", "common_attributes"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """An element that the search added or took out (none for the start), and what it led to.
+
+    `members` are the element's ids: of a node its number, of a feature its column, or all the
+    columns of its group.
+    """
+
+    kind: Kind | None
+    members: tuple[int, ...]
+    fidelity: float
+    added: bool = True
+
+    @property
+    def node(self) -> int | None:
+        """The node, if it is one."""
+        return self.members[0] if self.kind == NODES else None
+
+    @property
+    def feature(self) -> int | None:
+        """The feature, if it is one; the first of a group."""
+        return self.members[0] if self.kind == FEATURES else None
+
+
+@dataclass(frozen=True)
+class Versus:
+    """The class that the explanation is against, and in what sense.
+
+    `"beats"`: the predicted class is preferred to the other. `"not"`: the other is not predicted.
+    """
+
+    other: int
+    contrast: Contrast
+
+
+@dataclass(frozen=True)
+class GraphSummary:
+    """Where the query was evaluated.
+
+    `checked` says what made sure that the output there is the whole graph's: a run on the
+    `"whole"` graph, a `"local"` test that nothing beyond moves it, or `"none"`. `whole` says that
+    no cut of the graph preserved the prediction, so that the whole graph was used;
+    `context_matters` that nodes outside the candidates influence it too (they keep their true
+    features, and nothing is certified). `both_ways` says that candidates were also looked for
+    against the direction of the model's messages.
+    """
+
+    candidates: int
+    context: int
+    edges: int
+    hops: int
+    halo: int
+    checked: str
+    whole: bool
+    context_matters: bool
+    num_nodes: int
+    num_features: int
+    both_ways: bool = False
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An explanation S = (V_s, F_s) of the model's prediction for one node.
+
+    With the features `features` of the nodes `nodes` at their true values and everything else in
+    the computational graph replaced by noise, the model keeps its prediction with probability
+    `fidelity`, measured on samples that the search has not seen: those of the certificate, or
+    further ones, as `fidelity.rests_on` says. `search_fidelity` is the share on the samples that
+    the set was chosen by. With a contrast, "keeps its prediction" reads "still
+    prefers the predicted class to the other" or "still does not predict the other".
+
+    `status` says how far the claim goes: `"certified"` (`certificate` has the proof), `"reached"`
+    on the search's samples alone, `"nothing needed"` and `"everything needed"` for the empty and
+    the full set, `"budget exhausted"` for the best that was found within the limits.
+    `"conditional"` is not certified: it holds while something that matters keeps its true values,
+    and `caveat` says what. `chance` is the share of random inputs that get the same answer with
+    nothing kept, where the set was to go beyond that.
+    """
+
+    query: Query
+    predicted_class: int
+    probabilities: tuple[float, ...]
+    selected: Mapping[str, tuple[int, ...]]  # of each selectable kind, ids ascending
+    steps: tuple[Step, ...]
+    fidelity: FidelityEstimate
+    search_fidelity: FidelityEstimate
+    status: Status
+    parameters: Parameters
+    graph: GraphSummary
+    evaluator: str
+    evaluations: int
+    seconds: float
+    version: str
+    certificate: Certificate | None = None
+    versus: Versus | None = None
+    chance: FidelityEstimate | None = None
+    evaluator_reason: str = ""  # why the model was run, where it could not be traced
+
+    @property
+    def node(self) -> int:
+        """The node that was asked about."""
+        if self.query.level != "node":
+            raise AttributeError(f"the explanation is of {self.query}, not of a node: see query")
+        return self.query.index
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """V_s, the selected nodes."""
+        return self.selected.get(NODES, ())
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """F_s, the selected features."""
+        return self.selected.get(FEATURES, ())
+
+    @property
+    def probability(self) -> float:
+        """The model's probability of the predicted class."""
+        return self.probabilities[self.predicted_class]
+
+    @property
+    def certified(self) -> bool:
+        """Whether the fidelity was shown to be at least τ, with all else redrawn."""
+        shown = self.certificate is not None and self.certificate.certified
+        return shown and self.status != "conditional"
+
+    @property
+    def caveat(self) -> str | None:
+        """What was left at its true values, though it may matter; None if nothing was."""
+        if self.graph.context_matters:
+            return (
+                f"nodes more than {self.graph.hops} hops away matter too, and kept their true "
+                "features"
+            )
+        if self.graph.checked == "none":
+            return "the graph around the cut was left out, and whether it matters was not checked"
+        return None
+
+    @property
+    def node_entropy(self) -> float:
+        """Effective size of the node set: the log of its count, 0 for none."""
+        return math.log(max(1, len(self.nodes)))
+
+    @property
+    def feature_entropy(self) -> float:
+        """Effective size of the feature set: the log of its count, 0 for none."""
+        return math.log(max(1, len(self.features)))
+
+    @property
+    def claim(self) -> Claim:
+        """The facts that `sentence` is about."""
+        certificate = self.certificate
+        return Claim(
+            query=self.query,
+            predicted_class=self.predicted_class,
+            probability=self.probability,
+            kept={kind: len(members) for kind, members in self.selected.items()},
+            status=self.status,
+            tau=self.parameters.tau,
+            shown=certificate.tau if certificate else self.parameters.tau,
+            sure=1 - certificate.delta if certificate and certificate.certified else None,
+            fidelity=self.fidelity,
+            other=self.versus.other if self.versus else None,
+            contrast=self.versus.contrast if self.versus else None,
+            caveat=self.caveat,
+            chance=self.chance,
+        )
+
+    def sentence(self, names: Names | None = None) -> str:
+        """Say what was found and how sure that is, in the words of the data set."""
+        return text(phrases(self.claim, names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {"format": FORMAT, **dataclasses.asdict(self)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
+        """Rebuild an explanation from `to_dict`'s values, of this version or an earlier one."""
+        try:
+            explanation = rebuilt(cls, up_to_date(values))._without_false_claim()
+            _check_sound(explanation)
+        except ValueError as error:
+            raise InputError(f"values: not an explanation as to_dict writes it ({error})") from None
+        return explanation
+
+    def _without_false_claim(self) -> Explanation:
+        """Return an earlier version's claim about less than all that matters as what it is."""
+        if self.graph.context_matters and self.status != "budget exhausted":
+            return dataclasses.replace(self, status="conditional")
+        return self
+
+    def to_json(self) -> str:
+        """Return the explanation as one line of JSON."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Explanation:
+        """Rebuild an explanation from `to_json`'s text."""
+        try:
+            values = parse(text)
+        except ValueError as error:
+            raise InputError(f"text: not JSON ({error})") from None
+        if not isinstance(values, dict):
+            raise InputError(f"text: expected a JSON object, got {type(values).__name__}")
+        return cls.from_dict(values)
+
+    def to_pyg(
+        self,
+        x: Tensor | None = None,
+        edge_index: Tensor | None = None,
+        *,
+        node_mask_type: MaskType = "attributes",
+    ) -> PygExplanation:
+        """Return the explanation as PyG's `Explanation`, with masks on the whole graph's ids.
+
+        Args:
+            x: (N, d) and
+            edge_index: (2, E), carried along when given, as PyG's own metrics want them.
+            node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
+                `common_attributes` F_s (1, d).
+        """
+        rows = self._indicator(NODES, self.graph.num_nodes).unsqueeze(1)  # (N, 1)
+        columns = self._indicator(FEATURES, self.graph.num_features).unsqueeze(0)  # (1, d)
+        masks = {
+            "attributes": lambda: rows * columns,
+            "object": lambda: rows,
+            "common_attributes": lambda: columns,
+        }
+        check_choice("node_mask_type", node_mask_type, masks)
+        carried = {"x": x, "edge_index": edge_index}
+        return PygExplanation(
+            node_mask=masks[node_mask_type](),
+            **{name: value for name, value in carried.items() if value is not None},
+        )
+
+    def _indicator(self, kind: Kind, size: int) -> Tensor:
+        """Return ones for what is kept of a kind: for all of it if it is not selectable."""
+        if kind not in self.selected:
+            return torch.ones(size)
+        indicator = torch.zeros(size)
+        indicator[list(self.selected[kind])] = 1.0
+        return indicator
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation({self.query} → class {self.predicted_class}{self._against()}: "
+            f"{self._counts}, fidelity "
+            f"{_interval(self.fidelity)}, {self.status})"
+        )
+
+    def __str__(self) -> str:
+        width = max(len(label) for label, _ in self._lines())
+        return "\n".join(f"{label:<{width}}  {text}" for label, text in self._lines())
+
+    def _repr_html_(self) -> str:
+        return card(phrases(self.claim), self._lines())
+
+    def _shown(self, certificate: Certificate) -> str:
+        condition = "only while that is so, " if self.status == "conditional" else ""
+        return f"{condition}{_claim(certificate)}"
+
+    def _against(self) -> str:
+        if self.versus is None:
+            return ""
+        how = "rather than" if self.versus.contrast == "beats" else "or any other than"
+        return f" {how} {self.versus.other}"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        p = self.parameters
+        g = self.graph
+        seen = self.search_fidelity
+        where = "the whole graph" if g.whole else f"{g.context} nodes of context"
+        near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
+        return [
+            (self.query.level, f"{self.query.index}"),
+            (
+                "prediction",
+                f"class {self.predicted_class}{self._against()} "
+                f"(probability {self.probability:.2f})",
+            ),
+            ("rests on", self._counts),
+            *((kind, _listed(members)) for kind, members in self.selected.items()),
+            (
+                "fidelity",
+                f"{_interval(self.fidelity)} on {self._measured_on()} "
+                f"({seen.value:.2f} on the {seen.samples} of the search)",
+            ),
+            *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
+            ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
+            *([("but", self.caveat)] if self.caveat else []),
+            *([("certificate", self._shown(self.certificate))] if self.certificate else []),
+            (
+                "looked at",
+                f"{g.candidates} nodes × {g.num_features} features {near}, evaluated with {where}",
+            ),
+            (
+                "took",
+                f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator}"
+                f"{f', since {self.evaluator_reason}' if self.evaluator_reason else ''})",
+            ),
+        ]
+
+    @property
+    def _counts(self) -> str:
+        return " × ".join(f"{len(members)} {kind}" for kind, members in self.selected.items())
+
+    def _measured_on(self) -> str:
+        if self.fidelity.attempts:
+            return f"the certificate's {self.fidelity.samples} samples"
+        return f"{self.fidelity.samples} fresh samples"
+
+
+def _claim(certificate: Certificate) -> str:
+    of = (
+        f"{certificate.hits} of {certificate.samples} unseen samples, "
+        f"attempt {certificate.attempts}"
+    )
+    if not certificate.certified:
+        return f"none: a fidelity of {certificate.tau:g} was not shown ({of})"
+    return (
+        f"the fidelity is at least {certificate.bound:.3f} with {1 - certificate.delta:.0%} "
+        f"confidence ({of})"
+    )
+
+
+def _chance(chance: FidelityEstimate, tau: float) -> str:
+    return (
+        f"{_interval(chance)} of random inputs get this answer; the set is to add {tau:g} of what "
+        "is left"
+    )
+
+
+def _check_sound(explanation: Explanation) -> None:
+    """Raise `ValueError` if the parts of an explanation that was read do not fit together."""
+    e, graph = explanation, explanation.graph
+    for kind in e.selected:
+        if kind not in KINDS:
+            raise ValueError(f"selected: expected {', '.join(KINDS)}, got {kind[:40]}")
+    if not 0 <= e.predicted_class < len(e.probabilities):
+        raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
+    for name, members, size in (
+        *([("query", (e.query.index,), graph.num_nodes)] if e.query.level == "node" else []),
+        ("nodes", e.nodes, graph.num_nodes),
+        ("features", e.features, graph.num_features),
+    ):
+        if members and not 0 <= min(members) <= max(members) < size:
+            raise ValueError(f"{name}: expected ids from 0 to {size - 1}")
+    for name, part in (("fidelity", e.fidelity), ("search_fidelity", e.search_fidelity)):
+        if not 0 <= part.hits <= part.samples or part.samples < 1:
+            raise ValueError(f"{name}: expected hits of samples, got {part.hits} of {part.samples}")
+        if not 0 < part.confidence < 1:
+            raise ValueError(f"{name}: expected a confidence below 1, got {part.confidence}")
+    numbers = [*e.probabilities, e.seconds, e.parameters.tau, *(s.fidelity for s in e.steps)]
+    if e.certificate is not None:
+        numbers += [e.certificate.bound, e.certificate.delta]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("not all of its numbers are finite")
+    if e.status == "certified" and not e.certified:
+        raise ValueError("status: certified, without a certificate")
+
+
+def _interval(estimate: FidelityEstimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
+
+
+def _listed(members: Sequence[int], *, most: int = 20) -> str:
+    text = ", ".join(str(member) for member in members[:most]) or "none"
+    return text if len(members) <= most else f"{text}, … ({len(members) - most} more)"

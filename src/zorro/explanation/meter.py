@@ -1,0 +1,78 @@
+"""Fidelity of one set after the other for one prediction, on the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import SupportsIndex
+
+import torch
+from torch import Tensor
+
+from zorro.arguments import whole_numbers
+from zorro.cut import ComputationalGraph
+from zorro.elements import Selection
+from zorro.evaluation import FidelityEstimate
+from zorro.evaluation.evaluator import Evaluator
+from zorro.model.inference_mode import outside_inference_mode
+
+
+class Meter:
+    """Measures sets of nodes and features for one query.
+
+    What costs most, to cut out the computational graph and to draw the noise, is done once, and
+    sets are compared on the same noise.
+
+    Args:
+        graph: of the query.
+        evaluator: gives what evaluates; asked when the first set is measured.
+        num_nodes: of the whole graph.
+        confidence: of the intervals.
+    """
+
+    def __init__(
+        self,
+        graph: ComputationalGraph,
+        evaluator: Callable[[], Evaluator],
+        *,
+        num_nodes: int,
+        confidence: float,
+    ) -> None:
+        self.graph = graph
+        self._make_evaluator = evaluator
+        self._num_nodes = num_nodes
+        self._confidence = confidence
+
+    @outside_inference_mode
+    def fidelity(
+        self,
+        *,
+        nodes: Iterable[SupportsIndex] | None = None,
+        features: Iterable[SupportsIndex] | None = None,
+    ) -> FidelityEstimate:
+        """Measure the RDT-fidelity of a set.
+
+        Args:
+            nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
+                prediction cannot see make no difference. A mask (N,) will do too.
+            features: F_s; all when None. A mask (d,) will do too.
+        """
+        columns = torch.arange(self.graph.x.size(1), device=self.graph.x.device)
+        selection = Selection.of(
+            _chosen("nodes", nodes, self._num_nodes, of=self.graph.candidates),
+            _chosen("features", features, columns.numel(), of=columns),
+        )
+        hits = self._evaluator.hits(selection)
+        return FidelityEstimate(int(hits.sum()), hits.numel(), self._confidence)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return self._make_evaluator()
+
+
+def _chosen(name: str, members: Iterable[SupportsIndex] | None, size: int, *, of: Tensor) -> Tensor:
+    """Return which of the ids `of` are among `members`, which lie below `size`; None is all."""
+    if members is None:
+        return torch.ones_like(of, dtype=torch.bool)
+    indices = torch.tensor(whole_numbers(name, members, size), dtype=of.dtype, device=of.device)
+    return torch.isin(of, indices)

@@ -1,0 +1,146 @@
+"""What an explanation claims, in one sentence or two that anyone can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from zorro.evaluation.estimate import FidelityEstimate
+from zorro.graph.names import Names
+from zorro.question import Query
+
+_NBSP = "\N{NO-BREAK SPACE}"  # numbers do not part from what they count
+Phrase = tuple[str, bool]  # a piece of text, and whether it is stressed
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The facts that the sentence is about.
+
+    Args:
+        query: what was asked about.
+        predicted_class: what the model says of it.
+        probability: of that class.
+        kept: how many elements of each selectable kind are kept.
+        status: of the explanation.
+        tau: the fidelity that was looked for.
+        shown: the fidelity that was to be shown: τ, or more where it was to go beyond chance.
+        sure: the probability with which the fidelity is at least that, None if it was not shown.
+        fidelity: as measured on unseen samples.
+        other: the class that it was asked against, if any.
+        contrast: in what sense it was.
+        caveat: what was left at its true values though it may matter, if anything.
+        chance: how often random inputs get the same answer, where the set was to go beyond that.
+    """
+
+    query: Query
+    predicted_class: int
+    probability: float
+    kept: Mapping[str, int]
+    status: str
+    tau: float
+    shown: float
+    sure: float | None
+    fidelity: FidelityEstimate
+    other: int | None = None
+    contrast: str | None = None
+    caveat: str | None = None
+    chance: FidelityEstimate | None = None
+
+
+def phrases(claim: Claim, names: Names | None = None) -> list[Phrase]:
+    """Return the claim in pieces, the classes stressed."""
+    names = names or Names()
+    return [*_prediction(claim, names), *_worlds(claim, names), *_remarks(claim)]
+
+
+def text(phrases: Sequence[Phrase]) -> str:
+    """Return pieces as plain text."""
+    return "".join(piece for piece, _ in phrases)
+
+
+def _prediction(claim: Claim, names: Names) -> list[Phrase]:
+    said: list[Phrase] = [
+        ("The model says ", False),
+        (names.of_class(claim.predicted_class), True),
+        (f" (p{_NBSP}{_probability(claim.probability)}) for {names.of_query(claim.query)}", False),
+    ]
+    if claim.other is not None:
+        said += [(". Why not ", False), (names.of_class(claim.other), True), ("? ", False)]
+    else:
+        said += [(". ", False)]
+    return said
+
+
+def _worlds(claim: Claim, names: Names) -> list[Phrase]:
+    kept = _kept(claim, names)
+    if claim.sure is not None:
+        least = f"≥{_NBSP}{_percent(claim.shown)}"
+        share = f"in {least} of all random worlds ({_percent(claim.sure)} sure)."
+        return [(f"{kept} ", False), *_event(claim, names, "keeps"), (f" {share}", False)]
+    measured = claim.fidelity
+    share = (
+        f"in {_percent(measured.value)} of {measured.samples:,} random worlds "
+        f"({_percent(measured.confidence)} interval: {_percent(measured.lower)} to "
+        f"{_percent(measured.upper)}). Nothing is proved: {_why_not_proved(claim)}."
+    )
+    return [(f"{kept} ", False), *_event(claim, names, "kept"), (f" {share}", False)]
+
+
+def _remarks(claim: Claim) -> list[Phrase]:
+    said: list[Phrase] = []
+    if claim.chance is not None:
+        share = f"{_percent(claim.chance.value)} of {claim.chance.samples:,}"
+        said.append((f" Chance alone gives it in {share}.", False))
+    if claim.status == "nothing needed":
+        said.append(
+            (
+                " So random inputs get this answer anyway: ask for what goes beyond chance, for a "
+                "higher τ, or why it is not another class.",
+                False,
+            )
+        )
+    if claim.caveat is not None:
+        said.append((f" This is not certified: {claim.caveat}.", False))
+    return said
+
+
+def _kept(claim: Claim, names: Names) -> str:
+    size = f"{_NBSP}×{_NBSP}".join(names.counted(kind, count) for kind, count in claim.kept.items())
+    if claim.status == "nothing needed" or not all(claim.kept.values()):
+        return "Even keeping nothing fixed"
+    if claim.status == "everything needed":
+        return f"Keeping everything fixed that was looked at ({size})"
+    return f"Keeping {size} fixed"
+
+
+def _event(claim: Claim, names: Names, verb: str) -> list[Phrase]:
+    if claim.other is None:
+        return [(f"{verb} that answer", False)]
+    other = (names.of_class(claim.other), True)
+    if claim.contrast == "not":
+        return [(f"{verb} the model from saying ", False), other]
+    predicted = (names.of_class(claim.predicted_class), True)
+    return [(f"{verb} ", False), predicted, (" ahead of ", False), other]
+
+
+def _why_not_proved(claim: Claim) -> str:
+    return {
+        "budget exhausted": f"the search ended at its limits before {_percent(claim.tau)} was "
+        "shown",
+        "everything needed": f"no smaller set reached {_percent(claim.tau)}",
+    }.get(claim.status, "no certificate was asked for")
+
+
+def _probability(value: float) -> str:
+    """Return what a probability is: = .93, and never 1.00 for what is less."""
+    if value < 0.005:
+        return f"<{_NBSP}.01"
+    if 0.995 <= value < 1:
+        return f">{_NBSP}.99"
+    return f"={_NBSP}" + f"{value:.2f}".removeprefix("0")
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{round(100 * share, 1):g}{_NBSP}%"

@@ -1,0 +1,1 @@
+"""Files that are written whole, and values that somebody else wrote."""

@@ -1,0 +1,1 @@
+"""A graph as it is given: edges, features, further inputs, names; in memory or on disk."""

@@ -1,0 +1,126 @@
+"""Any algorithm of torch_geometric.explain as a method."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.explain import Explainer
+
+from zorro.methods.aggregation import rows_and_columns
+from zorro.methods.masks import Masks
+from zorro.methods.subject import Subject
+from zorro.metrics import node_mask_from_edges
+from zorro.model.model_state import undisturbed
+from zorro.model.predictor import Predictor, log_probabilities
+from zorro.model.randomness import seeded
+
+MODEL_CONFIG = {
+    "mode": "multiclass_classification",
+    "task_level": "node",
+    "return_type": "log_probs",
+}
+
+
+class PygAlgorithm:
+    """Runs an explanation algorithm of PyG on the computational graph of a query.
+
+    >>> from torch_geometric.explain import GNNExplainer
+    >>> method = PygAlgorithm(GNNExplainer(epochs=50), node_mask_type="attributes")
+
+    A node mask of type `attributes` is aggregated by rows and columns, one of type `object` is a
+    node mask, one of type `common_attributes` a feature mask. An edge mask becomes `edges`, and
+    where no node mask says more, half of each edge's value goes to either endpoint (Section 6.1).
+    Signed values count by their magnitude.
+
+    PyG writes masks and gradients onto the model that it explains, and draws from torch's global
+    generator: it gets a copy of the model, and the generator is put back.
+
+    Args:
+        algorithm: an `ExplainerAlgorithm`, used for one query after the other.
+        explanation_type: `"phenomenon"` for algorithms that explain nothing else; it is the
+            predicted class that is explained either way.
+        node_mask_type: `"attributes"`, `"object"`, `"common_attributes"` or None.
+        edge_mask_type: `"object"` or None.
+    """
+
+    def __init__(
+        self,
+        algorithm: Any,
+        *,
+        explanation_type: Literal["model", "phenomenon"] = "model",
+        node_mask_type: str | None = None,
+        edge_mask_type: str | None = None,
+    ) -> None:
+        self._algorithm = algorithm
+        self._explanation_type = explanation_type
+        self._mask_types = {"node_mask_type": node_mask_type, "edge_mask_type": edge_mask_type}
+
+    def explain(self, subject: Subject) -> Masks:
+        """Return the algorithm's masks."""
+        graph = subject.graph
+        model = LogProbabilities(subject.predictor)
+        explainer = Explainer(
+            model,
+            self._algorithm,
+            explanation_type=self._explanation_type,
+            model_config=MODEL_CONFIG,
+            **self._mask_types,
+        )
+        is_phenomenon = self._explanation_type == "phenomenon"
+        target = predicted_classes(subject) if is_phenomenon else None
+        with seeded(subject.generator().initial_seed(), graph.x.device), undisturbed(model):
+            explanation = explainer(
+                graph.x,
+                graph.edge_index,
+                target=target,
+                index=graph.target,
+                **graph.extras.copies(1),
+            )
+        return self._masks(subject, explanation.get("node_mask"), explanation.get("edge_mask"))
+
+    def _masks(self, subject: Subject, node_mask: Tensor | None, edges: Tensor | None) -> Masks:
+        nodes = features = None
+        rows = subject.candidates
+        if edges is not None:
+            edges = edges.detach().abs()  # (e,)
+            nodes = node_mask_from_edges(
+                edges, edge_index=subject.graph.edge_index, num_nodes=subject.graph.x.size(0)
+            )[:rows]
+        if node_mask is not None:
+            kind = self._mask_types["node_mask_type"]
+            both = rows_and_columns(node_mask if kind == "common_attributes" else node_mask[:rows])
+            nodes = nodes if kind == "common_attributes" else both.nodes
+            features = None if kind == "object" else both.features
+        return Masks(nodes=nodes, features=features, edges=edges)
+
+
+class LogProbabilities(nn.Module):
+    """A copy of a predictor's model that returns log-probabilities (N, C), whatever it returns.
+
+    The copy's parameters need no gradient, and it is in eval mode.
+    """
+
+    def __init__(self, predictor: Predictor) -> None:
+        super().__init__()
+        self._predictor = Predictor(copy.deepcopy(predictor.model), threshold=predictor.threshold)
+        self.model = self._predictor.model
+        self.requires_grad_(False).eval()
+
+    def forward(self, x: Tensor, edge_index: Tensor, **kwargs: Any) -> Tensor:
+        """Return the log-probabilities of the classes, (N, C)."""
+        scores = self._predictor.scores(
+            x, edge_index, kwargs, differentiable=torch.is_grad_enabled()
+        )
+        return log_probabilities(scores)
+
+
+def predicted_classes(subject: Subject) -> Tensor:
+    """Return the classes (n + c,) of all nodes on the graph; the query's is that explained."""
+    graph = subject.graph
+    scores = subject.predictor.scores(graph.x, graph.edge_index, graph.extras.copies(1))
+    classes = scores.argmax(-1)
+    classes[graph.target] = subject.predicted_class
+    return classes

@@ -1,0 +1,122 @@
+"""The methods by name: ours, and a user's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from zorro.errors import InputError
+from zorro.methods.masks import Masks
+from zorro.methods.subject import Subject
+
+ENTRY_POINTS = "zorro.explainers"
+
+
+class Method(Protocol):
+    """Explains one prediction after the other of one model."""
+
+    def explain(self, subject: Subject) -> Masks:
+        """Return what matters for a prediction."""
+        ...
+
+
+Factory = Callable[..., Method]
+F = TypeVar("F", bound=Factory)
+_METHODS: dict[str, Factory] = {}
+_FILES: dict[Path, tuple[str, ...]] = {}  # those that were run, and what they registered
+
+
+def method(name: str) -> Callable[[F], F]:
+    """Register a class (or a function that returns a method) under a name.
+
+    >>> import torch
+    >>> @method("constant")
+    ... class Constant:
+    ...     def explain(self, subject):
+    ...         return Masks(nodes=torch.ones(subject.candidates))
+    """
+
+    def register(factory: F) -> F:
+        if name in _METHODS and _METHODS[name] is not factory:
+            raise InputError(f"name: a method {name!r} is there already, choose another name")
+        _METHODS[name] = factory
+        return factory
+
+    return register
+
+
+def methods_in(path: str | Path) -> tuple[str, ...]:
+    """Run a Python file of one's own and return the names of the methods that it registers."""
+    path = Path(path).absolute()
+    if path not in _FILES:
+        before = set(_METHODS)
+        spec = spec_from_file_location(f"zorro_own_{path.stem}", path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise InputError(f"path: expected a Python file, got {path}")
+        module = module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        _FILES[path] = tuple(sorted(set(_METHODS) - before))
+    if not _FILES[path]:
+        raise InputError(f"path: {path} registers no method: put @method(name) above a class")
+    return _FILES[path]
+
+
+def methods() -> tuple[str, ...]:
+    """Return the names of all methods, those of installed packages too."""
+    return tuple(sorted({*_METHODS, *(point.name for point in entry_points(group=ENTRY_POINTS))}))
+
+
+def methods_with(context: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the methods that need no other arguments than those of `context`.
+
+    >>> "grad" in methods_with(()), "pgexplainer" in methods_with(["subjects", "noise"])
+    (True, False)
+    """
+    return tuple(name for name in methods() if _needed(_factory(name)) <= set(context))
+
+
+def _needed(factory: Factory) -> set[str]:
+    every = signature(factory).parameters.values()
+    optional = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return {p.name for p in every if p.default is Parameter.empty and p.kind not in optional}
+
+
+def build(name: str, **options: Any) -> Method:
+    """Return the method of that name.
+
+    Args:
+        name: one of `methods()`.
+        options: of the method itself.
+    """
+    return _factory(name)(**options)
+
+
+def build_with(name: str, context: Mapping[str, Any], **options: Any) -> Method:
+    """Return the method of that name, with those parts of `context` that it has arguments for.
+
+    Args:
+        name: one of `methods()`.
+        context: what some methods need and others do not: `subjects`, `noise`,
+            `training_nodes`.
+        options: of the method itself.
+    """
+    factory = _factory(name)
+    taken = signature(factory).parameters
+    return factory(**{key: context[key] for key in context if key in taken}, **options)
+
+
+def _factory(name: str) -> Factory:
+    factory = _METHODS.get(name)
+    if factory is None:
+        for point in entry_points(group=ENTRY_POINTS):
+            if point.name == name:
+                factory = point.load()
+    if factory is None:
+        raise InputError(f"method: expected one of {', '.join(methods())}, got {name!r}")
+    return factory

@@ -1,0 +1,57 @@
+"""What every method is asked: one prediction, on the graph that it can see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from zorro.cut import ComputationalGraph
+from zorro.model.predictor import Predictor
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A prediction to be explained.
+
+    All methods look at the same computational graph, on which the model's output at the query is
+    that on the whole graph. Its rows 0 … n−1 are candidates; the rows after them are context, which
+    keeps its features and is not explained.
+
+    Args:
+        predictor: the model as a pure function.
+        graph: of the query.
+        seed: of whatever is random about a method; the query is part of it.
+    """
+
+    predictor: Predictor
+    graph: ComputationalGraph
+    seed: int = 0
+
+    @property
+    def model(self) -> nn.Module:
+        """The model itself, for methods that need more than its output."""
+        return self.predictor.model
+
+    @property
+    def candidates(self) -> int:
+        """How many rows may be selected."""
+        return self.graph.candidates.numel()
+
+    @property
+    def predicted_class(self) -> int:
+        """The class that is explained."""
+        return self.graph.predicted_class
+
+    def scores(self, x: Tensor, *, differentiable: bool = False) -> Tensor:
+        """Return the query's class scores (C,) for features x (n + c, d)."""
+        graph = self.graph
+        every = self.predictor.scores(
+            x, graph.edge_index, graph.extras.copies(1), differentiable=differentiable
+        )
+        return every[graph.target]
+
+    def generator(self) -> torch.Generator:
+        """Return a generator of this query's own."""
+        return torch.Generator().manual_seed(self.seed * 1_000_003 + self.graph.query)

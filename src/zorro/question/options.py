@@ -1,0 +1,85 @@
+"""What may be asked of `zorro.Zorro`: checked once, at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from zorro.arguments import check_at_least, check_choice, check_seed
+from zorro.elements import KINDS
+from zorro.errors import InputError
+from zorro.question.parameters import Parameters
+
+Search = Literal["guided", "paper"]
+SEARCHES: tuple[Search, ...] = ("guided", "paper")
+
+
+def check_parameters(asked: Parameters) -> None:
+    """Refuse what cannot be answered, naming the argument."""
+    check_choice("search", asked.search, SEARCHES)
+    if not _is_number(asked.tau) or not 0 < asked.tau <= 1:
+        raise InputError(f"tau: expected a number above 0 and at most 1, got {asked.tau!r}")
+    if not _is_number(asked.confidence) or not 0 < asked.confidence < 1:
+        raise InputError(f"confidence: expected a number between 0 and 1, got {asked.confidence!r}")
+    _check_claim(asked)
+    _check_limits(asked)
+    _check_kinds(asked.keep)
+    if not isinstance(asked.beyond_chance, bool):
+        raise InputError(f"beyond_chance: expected True or False, got {asked.beyond_chance!r}")
+    if asked.beyond_chance and asked.search != "guided":
+        raise InputError(
+            f"beyond_chance: only the guided search goes beyond chance, got search={asked.search!r}"
+        )
+    check_seed(asked.seed)
+    check_at_least("samples", asked.samples, 1)
+    if asked.fresh_samples is not None:
+        check_at_least("fresh_samples", asked.fresh_samples, 1)
+    if asked.k is not None:
+        check_at_least("k", asked.k, 1)
+
+
+def _check_claim(asked: Parameters) -> None:
+    delta = asked.delta
+    if delta is None:
+        return
+    if not _is_number(delta) or not 0 < delta < 1:
+        raise InputError(f"delta: expected a number between 0 and 1, or None, got {delta!r}")
+    if asked.search == "guided" and asked.tau == 1:
+        raise InputError(
+            "tau: a fidelity of 1 cannot be certified from samples; expected less than 1, or "
+            "delta=None"
+        )
+
+
+def _check_kinds(keep: Sequence[str]) -> None:
+    expected = f"keep: expected some of {', '.join(map(repr, KINDS))}, each once"
+    if not keep:
+        raise InputError(f"{expected}, got nothing")
+    for kind in keep:
+        if kind not in KINDS:
+            raise InputError(f"{expected}, got {kind!r}")
+    if len(set(keep)) != len(keep):
+        raise InputError(f"{expected}, got {', '.join(map(repr, keep))}")
+
+
+def _check_limits(asked: Parameters) -> None:
+    limits = {
+        "max_seconds": asked.max_seconds,
+        "max_elements": asked.max_elements,
+        "max_evaluations": asked.max_evaluations,
+    }
+    for name, value in limits.items():
+        if value is None:
+            continue
+        if asked.search != "guided":
+            raise InputError(
+                f"{name}: only the guided search has limits, got search={asked.search!r}"
+            )
+        if name != "max_seconds":
+            check_at_least(name, value, 1)
+        elif not _is_number(value) or not value > 0:
+            raise InputError(f"{name}: expected a number above 0, got {value!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

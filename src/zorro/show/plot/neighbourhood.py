@@ -1,0 +1,203 @@
+"""An explanation drawn on the neighbourhood of its query."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from zorro.explanation import Explanation
+from zorro.graph.edge_index import Edges, EdgesByReceiver
+from zorro.graph.names import Labels, check_labels, counted
+from zorro.show import palette
+from zorro.show.plot.arguments import check_explanation, check_size, class_numbers
+from zorro.show.plot.canvas import new_figure
+from zorro.show.plot.labels import font_size
+from zorro.show.plot.names import name_of
+from zorro.show.plot.stage import (
+    RING_STYLE,
+    Stage,
+    draw_ground,
+    draw_hidden,
+    draw_labels,
+    draw_query_ring,
+    labels_of,
+    stage_of,
+)
+from zorro.show.scene import Scene, scene_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# A marker per round through the colours.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+_LEGEND = 2.3  # inches
+_TITLE = 0.6
+_TITLE_LETTER = 0.095
+_INDENT = 0.15
+_KEY = 0.2  # inches from line to line of the legend
+_MOST_CLASSES = 30
+
+
+def explanation(
+    explanation: Explanation,
+    edge_index: Tensor | Edges | EdgesByReceiver,
+    *,
+    classes: Tensor | Sequence[int] | None = None,
+    class_names: Labels | None = None,
+    node_names: Labels | None = None,
+    hops: int | None = None,
+    most_context: int = 60,
+    title: str | None = None,
+) -> Figure:
+    """Draw an explanation's nodes among their neighbours.
+
+    The query stands in the centre with a ring around it, nodes that are as many hops away on one
+    ring. Selected nodes are filled and labelled, an unselected query is hollow, all others are
+    faint.
+
+    >>> figure = explanation(found, data.edge_index, classes=data.y)    # doctest: +SKIP
+    >>> figure.savefig("node.png")                                      # doctest: +SKIP
+
+    Args:
+        explanation: what is drawn.
+        edge_index: of the whole graph; grouped by receiver it need not be indexed again.
+        classes: (N,), by which nodes are coloured: predicted or true.
+        class_names: of the classes, for the legend.
+        node_names: shown instead of ids.
+        hops: how far context reaches; as far as the explanation looked when None.
+        most_context: how many nodes that are not selected are shown.
+        title: what stands above; the prediction and the size when None.
+    """
+    check_explanation(explanation)
+    total = explanation.graph.num_nodes
+    check_size(edge_index, total)
+    check_labels("node_names", node_names or {}, total)
+    check_labels("class_names", class_names or {}, None)
+    colour_by = None if classes is None else class_numbers(classes, total)
+    scene = scene_of(
+        explanation.node,
+        explanation.nodes,
+        edge_index,
+        hops=explanation.graph.hops if hops is None else hops,
+        most_context=most_context,
+    )
+    kept = [node for node in scene.nodes if node.selected or node.id == scene.query]
+    stage = stage_of(scene)
+    labels = labels_of(scene, stage, kept, lambda node: name_of(node_names, node))
+    stage = stage.holding(labels)
+    heading = _title(explanation, class_names, node_names) if title is None else title
+    keys = _keys(scene, colour_by, class_names)
+    width = max(stage.width + _LEGEND, _TITLE_LETTER * max(map(len, heading.split("\n"))))
+    height = max(stage.height, _KEY * len(keys)) + _TITLE
+    across, up = stage.width / width, 1 - _TITLE / height
+    figure = new_figure(width, height)
+    axes = figure.add_axes((0, up - stage.height / height, across, stage.height / height))
+    draw_ground(axes, scene, stage, {node.id for node in kept})
+    _draw_nodes(axes, scene, stage, colour_by)
+    draw_query_ring(axes, stage)
+    draw_labels(axes, labels, font_size(len(kept)))
+    draw_hidden(axes, scene)
+    _draw_legend(figure, keys, at=(across, up))
+    figure.text(
+        _INDENT / width,
+        1 - _TITLE / 2 / height,
+        heading,
+        fontsize=11,
+        va="center",
+        color=palette.INK,
+        parse_math=False,
+    )
+    return figure
+
+
+def _marker(number: int) -> str:
+    """Return the marker of a class: colours that are used again have another one."""
+    return MARKERS[palette.repetition(number) % len(MARKERS)]
+
+
+def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | None) -> None:
+    """Draw all nodes, those alike but for place and colour at once."""
+    alike = defaultdict(list)
+    for node in scene.nodes:
+        kind = "selected" if node.selected else "query" if node.id == scene.query else "context"
+        marker = "o" if classes is None else _marker(classes[node.id])
+        alike[kind, marker].append(node)
+    for (kind, marker), nodes in alike.items():
+        if classes is not None:
+            colours = [palette.class_colour(classes[node.id]) for node in nodes]
+        else:
+            plain = palette.CONTEXT if kind == "context" else palette.PLAIN
+            colours = [plain] * len(nodes)
+        how: dict[str, Any] = {
+            "selected": {"facecolors": colours, "edgecolors": palette.INK, "linewidths": 0.6},
+            "query": {"facecolors": "white", "edgecolors": colours, "linewidths": 1.8},
+            "context": {"facecolors": colours, "linewidths": 0, "alpha": 0.4 if classes else 1},
+        }[kind]
+        axes.scatter(
+            [node.x for node in nodes],
+            [node.y for node in nodes],
+            s=22 if kind == "context" else stage.node**2,
+            marker=marker,
+            zorder=2 if kind == "context" else 3,
+            gid=kind,
+            **how,
+        )
+
+
+def _keys(
+    scene: Scene, classes: list[int] | None, class_names: Labels | None
+) -> list[tuple[dict[str, Any], str]]:
+    """Return the legend's lines: what a node's look means, then the classes that are shown."""
+    plain = palette.PLAIN if classes is None else "#8A9096"
+    ring = {"markerfacecolor": "none", "markeredgecolor": palette.INK}
+    keys: list[tuple[dict[str, Any], str]] = [
+        ({"marker": "o", "markersize": 11, **ring}, "query"),
+        ({"marker": "o", "markersize": 8, "color": plain}, "selected"),
+    ]
+    if any(not node.selected and node.id != scene.query for node in scene.nodes):
+        keys.append(({"marker": "o", "markersize": 4, "color": palette.CONTEXT}, "not selected"))
+    if len(scene.nodes) > 1:
+        keys.append(({"linestyle": RING_STYLE, "color": palette.LINE}, "1, 2, … hops away"))
+    shown = [] if classes is None else sorted({classes[node.id] for node in scene.nodes})
+    for number in shown[:_MOST_CLASSES]:
+        look = {"marker": _marker(number), "color": palette.class_colour(number)}
+        name = name_of(class_names, number, otherwise=f"class {number}")
+        keys.append(({"markersize": 8, **look}, name))
+    if len(shown) > _MOST_CLASSES:
+        keys.append(({}, f"+{len(shown) - _MOST_CLASSES} more classes"))
+    return keys
+
+
+def _draw_legend(
+    figure: Figure, keys: list[tuple[dict[str, Any], str]], *, at: tuple[float, float]
+) -> None:
+    from matplotlib.lines import Line2D
+
+    legend = figure.legend(
+        [Line2D([], [], **{"linestyle": "none", **look}) for look, _ in keys],
+        [str(place) for place in range(len(keys))],
+        loc="upper left",
+        bbox_to_anchor=at,
+        frameon=False,
+        fontsize=9,
+    )
+    # Set afterwards, so that names with a leading underscore or a dollar are names as well.
+    for text, (_, name) in zip(legend.get_texts(), keys, strict=True):
+        text.set_parse_math(False)
+        text.set_text(name)
+
+
+def _title(explanation: Explanation, class_names: Labels | None, node_names: Labels | None) -> str:
+    predicted = explanation.predicted_class
+    name = name_of(class_names, predicted, otherwise=f"class {predicted}")
+    fidelity = explanation.fidelity
+    return (
+        f"{name_of(node_names, explanation.node, otherwise=f'node {explanation.node}')} → {name}\n"
+        f"{counted(len(explanation.nodes), 'node')} × "
+        f"{counted(len(explanation.features), 'feature')}, fidelity "
+        f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}]"
+    )

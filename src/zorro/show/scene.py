@@ -1,0 +1,240 @@
+"""How an explanation is laid out: which nodes of the neighbourhood are shown, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from zorro.errors import InputError
+from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
+from zorro.show.rings import positions
+
+Ids = NDArray[np.int64]
+
+# How far nodes are to stay apart, in hops: labels stand at the selected ones only.
+_ROOM = {True: 0.42, False: 0.16}
+
+
+@dataclass(frozen=True)
+class SceneNode:
+    """A node and where it stands: the query at (0, 0), others at about their hop's distance.
+
+    A selected node that is not within the scene's hops stands one ring further out.
+    """
+
+    id: int
+    x: float
+    y: float
+    hop: int
+    selected: bool
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The nodes and edges to draw, the query first.
+
+    Args:
+        query: its id.
+        nodes: from the inside out, by id on each ring.
+        edges: pairs of places in `nodes`, each once, whatever its direction.
+        hidden: how many nodes within the hops are left out.
+    """
+
+    query: int
+    nodes: tuple[SceneNode, ...]
+    edges: tuple[tuple[int, int], ...]
+    hidden: int
+
+
+def scene_of(
+    query: int,
+    selected: Sequence[int],
+    edge_index: Tensor | Edges | EdgesByReceiver,
+    *,
+    hops: int,
+    most_context: int = 60,
+) -> Scene:
+    """Lay out selected nodes in the neighbourhood of the query.
+
+    Selected nodes are all shown, each with a shortest path to the query. Then come others, up to
+    `most_context` with those on paths: neighbours of selected nodes first, the nearest to the
+    query first.
+
+    >>> path = torch.tensor([[1, 2, 3], [0, 1, 2]])
+    >>> scene = scene_of(0, [2], path, hops=3, most_context=1)
+    >>> [(node.id, node.hop, node.selected) for node in scene.nodes], scene.edges, scene.hidden
+    ([(0, 0, False), (1, 1, False), (2, 2, True)], ((0, 1), (1, 2)), 1)
+
+    Args:
+        query: the node in the centre.
+        selected: ids of the nodes that matter; the query may be among them.
+        edge_index: (2, E), or the graph's edges, best grouped by receiver for many scenes of
+            one graph. Hops are counted against the direction of messages.
+        hops: how far the neighbourhood reaches.
+        most_context: how many nodes that are not selected are shown, if paths need no more.
+    """
+    _check_numbers("query", [query])
+    _check_numbers("selected", selected)
+    graph = _grouped(edge_index, [query, *selected])
+    for name, value in (("hops", hops), ("most_context", most_context)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise InputError(f"{name}: expected a whole number from 0, got {value!r}")
+    _check_inside("query", [query], graph.num_nodes)
+    _check_inside("selected", selected, graph.num_nodes)
+    chosen = np.unique(np.asarray(selected, np.int64))
+    chosen = chosen[chosen != query]
+    around = _around(query, graph, hops)
+    context, hidden = _context(chosen, around, graph, most_context)
+    ids = np.concatenate([[query], chosen, context])
+    hop = around.hop_of(ids, otherwise=hops + 1)
+    order = np.lexsort((ids, hop))
+    ids, hop = ids[order], hop[order]
+    is_selected = np.isin(ids, np.asarray(selected, np.int64))
+    links = _links(ids, graph)
+    xy = positions(hop, links, np.where(is_selected, _ROOM[True], _ROOM[False]))
+    return Scene(
+        query=query,
+        nodes=tuple(
+            SceneNode(*values)
+            for values in zip(
+                ids.tolist(), *xy.T.tolist(), hop.tolist(), is_selected.tolist(), strict=True
+            )
+        ),
+        edges=tuple((one, other) for one, other in links.tolist()),
+        hidden=hidden,
+    )
+
+
+@dataclass(frozen=True)
+class _Around:
+    """The nodes within some hops of the query.
+
+    Args:
+        level: (N,), hop + 1, and 0 for nodes that are further away.
+        rings: the ids of each hop, ascending, the query's first.
+        inwards: per hop but the first the edges (2, e) that lead from it to the hop before.
+        edges: (2, e), all edges into nodes that are not on the last ring.
+    """
+
+    level: NDArray[np.int32]
+    rings: list[Ids]
+    inwards: list[Ids]
+    edges: Ids
+
+    def hop_of(self, ids: Ids, *, otherwise: int) -> Ids:
+        level = self.level[ids].astype(np.int64)
+        return np.where(level > 0, level - 1, otherwise)
+
+
+def _around(query: int, graph: EdgesByReceiver, hops: int) -> _Around:
+    # Zeros that are never touched cost nothing, so these arrays of N do not cost N.
+    level = np.zeros(graph.num_nodes, np.int32)
+    place = np.zeros(graph.num_nodes, np.int64)
+    level[query] = 1
+    rings, inwards, seen = [np.array([query])], [], [np.zeros((2, 0), np.int64)]
+    for hop in range(1, hops + 1):
+        edges = _ends(graph, rings[-1])  # (2, e)
+        seen.append(edges)
+        senders = edges[0]
+        found = senders[level[senders] == 0]
+        place[found] = np.arange(found.size)
+        once = np.sort(found[place[found] == np.arange(found.size)])
+        if once.size == 0:
+            break
+        level[once] = hop + 1
+        rings.append(once)
+        inwards.append(edges[:, level[senders] == hop + 1])
+    return _Around(level, rings, inwards, np.concatenate(seen, axis=1))
+
+
+def _context(chosen: Ids, around: _Around, graph: EdgesByReceiver, most: int) -> tuple[Ids, int]:
+    """Return the nodes to show beside the query and the chosen ones, and how many are left out."""
+    is_chosen = np.zeros(graph.num_nodes, np.bool_)
+    is_chosen[chosen] = True
+    shown = _with_paths(chosen, around, graph.num_nodes)
+    every = np.concatenate([np.zeros(0, np.int64), *around.rings[1:]])
+    others = every[~is_chosen[every]]
+    on_path = others[shown[others]]
+    rest = others[~shown[others]]
+    near = np.zeros(graph.num_nodes, np.bool_)
+    into = _ends(graph, chosen)
+    near[into[0]] = True
+    near[around.edges[1, is_chosen[around.edges[0]]]] = True
+    hop = around.level[rest]
+    rest = rest[np.lexsort((rest, hop, ~near[rest]))][: max(0, most - on_path.size)]
+    return np.concatenate([on_path, rest]), int(others.size - on_path.size - rest.size)
+
+
+def _with_paths(chosen: Ids, around: _Around, num_nodes: int) -> NDArray[np.bool_]:
+    """Say of each node (N,) whether it is chosen or on the way from a chosen one to the query.
+
+    Each goes on to a chosen node where it can, or else to that which serves the most.
+    """
+    wanted = np.zeros(num_nodes, np.bool_)
+    wanted[chosen] = True
+    for edges in reversed(around.inwards):
+        sender, receiver = edges[:, wanted[edges[0]]]
+        _, of, votes = np.unique(receiver, return_inverse=True, return_counts=True)
+        order = np.lexsort((receiver, -votes[of], ~wanted[receiver], sender))
+        _, first = np.unique(sender[order], return_index=True)
+        wanted[receiver[order[first]]] = True
+    return wanted
+
+
+def _links(ids: Ids, graph: EdgesByReceiver) -> Ids:
+    """Return the pairs (e, 2) of places in `ids` between which edges lead, each pair once."""
+    in_order = np.argsort(ids)
+    edges = graph.induced(torch.from_numpy(ids[in_order]).to(graph.device))
+    ends = torch.stack(graph.ends(edges)).cpu().numpy()  # (2, e)
+    pairs = in_order[np.searchsorted(ids[in_order], ends)]
+    pairs = np.sort(pairs[:, pairs[0] != pairs[1]], axis=0)
+    keys = np.unique(pairs[0] * ids.size + pairs[1])
+    return np.stack([keys // ids.size, keys % ids.size], axis=1)
+
+
+def _ends(graph: EdgesByReceiver, nodes: Ids) -> Ids:
+    """Return the senders and receivers (2, e) of all edges into some nodes."""
+    edges = graph.incoming(torch.from_numpy(nodes).to(graph.device))
+    return torch.stack(graph.ends(edges)).cpu().numpy()
+
+
+def _grouped(edge_index: Tensor | Edges | EdgesByReceiver, ids: Sequence[int]) -> EdgesByReceiver:
+    if isinstance(edge_index, EdgesByReceiver):
+        return edge_index
+    if isinstance(edge_index, Tensor):
+        return EdgesByReceiver(_checked(edge_index, ids))
+    if isinstance(edge_index, Edges):
+        return EdgesByReceiver(edge_index)
+    raise InputError(
+        f"edge_index: expected a tensor (2, E) or a graph's edges, got {type(edge_index).__name__}"
+    )
+
+
+def _checked(edge_index: Tensor, ids: Sequence[int]) -> Edges:
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
+        raise InputError(
+            "edge_index: expected int64 numbers of shape (2, E), got "
+            f"{edge_index.dtype} of shape {tuple(edge_index.shape)}"
+        )
+    if edge_index.numel() == 0:
+        return edges_of(edge_index, max(ids) + 1)
+    if int(edge_index.min()) < 0:
+        raise InputError(f"edge_index: expected node numbers from 0, got {int(edge_index.min())}")
+    return edges_of(edge_index, max(*ids, int(edge_index.max())) + 1)
+
+
+def _check_numbers(name: str, ids: Sequence[int]) -> None:
+    for node in ids:
+        if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or node < 0:
+            raise InputError(f"{name}: expected node numbers from 0, got {node!r}")
+
+
+def _check_inside(name: str, ids: Sequence[int], num_nodes: int) -> None:
+    largest = max(ids, default=0)
+    if largest >= num_nodes:
+        raise InputError(f"{name}: expected nodes from 0 to {num_nodes - 1}, got {largest}")

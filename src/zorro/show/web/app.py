@@ -1,0 +1,434 @@
+"""The server's addresses: runs, explanations, jobs and measurements."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi import Path as InPath
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException as PlainHTTPException
+
+from zorro.errors import InputError, ModelError, RunError, ZorroError
+from zorro.show.page import payload
+from zorro.show.page.contents import reason
+from zorro.show.web import limits
+from zorro.show.web.candidates import candidate_features, candidate_nodes
+from zorro.show.web.comparing import ZORRO, compare, method_names
+from zorro.show.web.guard import Access, Guard
+from zorro.show.web.jobs import BusyError, Job, Jobs
+from zorro.show.web.measuring import Measuring
+from zorro.show.web.schema import (
+    Candidates,
+    ExplainRequest,
+    Fidelity,
+    FidelityRequest,
+    Health,
+    Neighbourhood,
+    Problem,
+    Rows,
+    RunEntry,
+    Runs,
+    Started,
+)
+from zorro.show.web.served import Broken, Served
+from zorro.version import __version__
+
+logger = logging.getLogger(__name__)
+
+_PAGE = Path(str(files("zorro.show.page").joinpath("static")))
+_OWN = Path(str(files("zorro.show.web").joinpath("static")))
+_POLL = 0.03  # seconds between two looks at a job
+_KEEP_ALIVE = 15.0
+_NO_PAGE = "<!doctype html><title>zorro</title><p>The explorer's page is not installed.</p>"
+
+Offered = Sequence[Served | Broken]
+RunNumber = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
+Node = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
+JobId = Annotated[str, InPath(max_length=64)]
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    meanings = {
+        400: "the body cannot be read",
+        401: "the token is missing",
+        403: "the request comes from elsewhere",
+        404: "there is no such thing",
+        409: "the run's graph and model are not at hand, or it is damaged",
+        413: "the body is too long",
+        422: "an argument is not what it must be",
+        429: "too much is under way",
+    }
+    return {
+        status: {"model": Problem, "description": meanings[status]}
+        for status in (400, 401, 403, 413, 422, *statuses)
+    }
+
+
+def create_app(runs: Offered, *, access: Access | None = None, threads: int = 1) -> FastAPI:
+    """Return the application; `state.jobs` are its jobs.
+
+    Args:
+        runs: what is served; a run's number is its place.
+        access: who may ask.
+        threads: of torch, per computation.
+    """
+    jobs, measuring = Jobs(threads=threads), Measuring(threads=threads)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        jobs.close()
+        measuring.close()
+
+    app = FastAPI(
+        title="zorro",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        lifespan=lifespan,
+    )
+    app.state.jobs = jobs
+    app.add_middleware(Guard, access=access or Access())
+    _add_errors(app)
+    _add_page(app)
+    _add_runs(app, runs, jobs)
+    _add_live(app, runs, jobs, measuring)
+    _add_jobs(app, jobs)
+    return app
+
+
+def _add_page(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    def explorer() -> Response:
+        page = _OWN / "explorer.html"
+        return FileResponse(page, media_type="text/html") if page.is_file() else _no_page()
+
+    app.mount("/static/page", StaticFiles(directory=_PAGE), name="page")
+    if _OWN.is_dir():
+        app.mount("/static", StaticFiles(directory=_OWN), name="static")
+
+
+def _no_page() -> Response:
+    return HTMLResponse(_NO_PAGE)
+
+
+def _add_runs(app: FastAPI, runs: Offered, jobs: Jobs) -> None:
+    @app.get("/api/health", responses=_problems())
+    def health() -> Health:
+        return Health(status="ok", version=__version__, jobs=jobs.count())
+
+    @app.get("/api/runs", responses=_problems())
+    def list_runs() -> Runs:
+        entries = [_entry(number, served) for number, served in enumerate(runs)]
+        return Runs(
+            runs=entries,
+            methods=list(method_names()),
+            live=any(entry.live for entry in entries),
+            nodes=max((entry.nodes for entry in entries), default=0),
+            limits=limits.described(),
+        )
+
+    @app.get("/api/runs/{run}/rows", response_model=Rows, responses=_problems(404, 409))
+    def rows(run: RunNumber) -> Response:
+        served = _served(runs, run)
+        return JSONResponse(
+            {
+                "rows": served.rows(),
+                "failures": served.failures(),
+                "unreadable": served.unreadable(),
+            }
+        )
+
+    @app.get(
+        "/api/runs/{run}/nodes/{node}",
+        response_model=dict[str, Any],
+        responses=_problems(404, 409),
+    )
+    def kept(run: RunNumber, node: Node) -> Response:
+        served = _served(runs, run)
+        detail = served.kept_detail(node)
+        if detail is None:
+            raise HTTPException(404, f"node: the run holds no explanation of {node}")
+        return JSONResponse(detail)
+
+
+def _entry(number: int, served: Served | Broken) -> RunEntry:
+    """Return what is said of a run; whatever is wrong with it concerns no other."""
+    try:
+        if isinstance(served, Broken):
+            raise RunError(served.reason)
+        return RunEntry(
+            id=number,
+            name=served.name,
+            path=served.path,
+            broken=None,
+            summary=served.summary(),
+            labels=served.labels(),
+            live=served.live,
+            nodes=served.size[0],
+            features=served.size[1],
+        )
+    except Exception as error:
+        return RunEntry(
+            id=number,
+            name=served.path,
+            path=served.path,
+            broken=reason(error),
+            summary={},
+            labels={},
+            live=False,
+            nodes=0,
+            features=0,
+        )
+
+
+def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> None:
+    # Torch's global generator, which some methods need, can serve one of them at a time.
+    others = threading.Lock()
+
+    @app.post("/api/explain", status_code=202, responses=_problems(404, 409, 429))
+    def explain(asked: ExplainRequest) -> Started:
+        served = _live(runs, asked.run)
+        _check_node(served, asked.node)
+        if asked.method not in method_names():
+            raise InputError(f"method: expected one of {', '.join(method_names())}")
+        if asked.method != ZORRO and asked.why_not is not None:
+            raise InputError(f"why_not: {asked.method} cannot explain against a class")
+        seconds = asked.max_seconds or limits.DEFAULT_SECONDS
+        work = partial(_explained, served, asked, seconds, others)
+        return Started(job=jobs.start(work, max_seconds=seconds).id)
+
+    @app.post("/api/fidelity", responses=_problems(404, 409, 429))
+    async def fidelity(asked: FidelityRequest) -> Fidelity:
+        started = time.perf_counter()
+        served = _live(runs, asked.run)
+        _check_node(served, asked.node)
+        _check_ids("nodes", asked.nodes, served.size[0])
+        _check_ids("features", asked.features, served.size[1])
+        fresh = _fresh(served)
+
+        def measured() -> Fidelity:
+            meter = measuring.meter(
+                served,
+                asked.run,
+                asked.node,
+                samples=min(asked.samples, fresh),
+                why_not=asked.why_not,
+            )
+            found = meter.fidelity(nodes=asked.nodes, features=asked.features)
+            return Fidelity(
+                fidelity=found.value,
+                low=found.lower,
+                high=found.upper,
+                samples=found.samples,
+                hits=found.hits,
+                seconds=round(time.perf_counter() - started, 4),
+            )
+
+        return await measuring.do(measured)
+
+    @app.get("/api/runs/{run}/neighbourhood/{node}", responses=_problems(404, 409, 429))
+    async def neighbourhood(
+        run: RunNumber, node: Node, most: Annotated[int, Query(ge=0, le=limits.CONTEXT)] = 400
+    ) -> Neighbourhood:
+        served = _live(runs, run)
+        _check_node(served, node)
+
+        def drawn() -> Neighbourhood:
+            graph = measuring.meter(served, run, node, samples=min(200, _fresh(served))).graph
+            scene = served.surroundings.scene_around(
+                node, _selected(served, node), hops=graph.hops, most_context=most
+            )
+            assert scene is not None
+            shown = {
+                "nodes": [each.id for each in scene.nodes],
+                "features": [],
+                "alternatives": [],
+                "scene": None,
+            }
+            return Neighbourhood(
+                node=node,
+                scene=payload.drawing(scene, served.surroundings),
+                candidates=graph.candidates.numel(),
+                hops=graph.hops,
+                names=served.named(shown)["names"],
+            )
+
+        return await measuring.do(drawn)
+
+    @app.get(
+        "/api/runs/{run}/candidates/{node}",
+        responses=_problems(404, 409, 429),
+    )
+    async def candidates(
+        run: RunNumber,
+        node: Node,
+        kind: Literal["nodes", "features"] = "features",
+        search: Annotated[str, Query(max_length=100)] = "",
+        limit: Annotated[int, Query(ge=1, le=limits.LISTED)] = 50,
+    ) -> Candidates:
+        served = _live(runs, run)
+        _check_node(served, node)
+        listed = candidate_nodes if kind == "nodes" else candidate_features
+
+        def found() -> Candidates:
+            graph = measuring.meter(served, run, node, samples=min(200, _fresh(served))).graph
+            return listed(graph, served.surroundings, search=search, limit=limit)
+
+        return await measuring.do(found)
+
+
+def _explained(
+    served: Served, asked: ExplainRequest, seconds: float, others: threading.Lock, job: Job
+) -> dict[str, Any]:
+    """Return what is shown of a new explanation."""
+    assert served.desks is not None
+    desk = served.desks.take()
+    tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
+    if asked.method == ZORRO:
+        explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
+            asked.node, why_not=asked.why_not, contrast=served.contrast, on_step=job.report
+        )
+        detail = served.detail(explanation)
+    else:
+        while not others.acquire(timeout=0.05):
+            job.check()
+        try:
+            detail = compare(served, desk, asked.node, asked.method, tau=tau)
+        finally:
+            others.release()
+    # Only now: a method that was stopped may have left its masks on the desk's model.
+    served.desks.give_back(desk)
+    return detail
+
+
+def _add_jobs(app: FastAPI, jobs: Jobs) -> None:
+    @app.get(
+        "/api/jobs/{job}/events",
+        response_class=StreamingResponse,
+        responses={
+            **_problems(404),
+            200: {
+                "description": "progress, and then done, failed or cancelled",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            },
+        },
+    )
+    async def events(job: JobId) -> StreamingResponse:
+        return StreamingResponse(_stream(_found(jobs, job)), media_type="text/event-stream")
+
+    @app.delete("/api/jobs/{job}", status_code=204, responses=_problems(404))
+    async def cancel(job: JobId) -> None:
+        _found(jobs, job).cancel()
+
+
+async def _stream(job: Job) -> AsyncIterator[str]:
+    """Yield what has happened to a job and what happens to it, until it has ended."""
+    sent = 0
+    quiet = 0.0
+    while True:
+        ended = job.ended  # before looking: the last event is there once it has
+        new = job.events[sent:]
+        for name, said in new:
+            yield f"event: {name}\ndata: {json.dumps(said, allow_nan=False)}\n\n"
+        sent += len(new)
+        if ended:
+            return
+        quiet = 0.0 if new else quiet + _POLL
+        if quiet >= _KEEP_ALIVE:
+            quiet = 0.0
+            yield ": still here\n\n"
+        await asyncio.sleep(_POLL)
+
+
+def _found(jobs: Jobs, number: str) -> Job:
+    job = jobs.get(number)
+    if job is None:
+        raise HTTPException(404, "job: there is none of this number, or it is forgotten")
+    return job
+
+
+def _served(runs: Offered, number: int) -> Served:
+    if number >= len(runs):
+        raise HTTPException(404, f"run: expected a number below {len(runs)}, got {number}")
+    served = runs[number]
+    if isinstance(served, Broken):
+        raise HTTPException(409, f"run: it cannot be read: {served.reason}")
+    return served
+
+
+def _live(runs: Offered, number: int) -> Served:
+    served = _served(runs, number)
+    if not served.live:
+        raise HTTPException(409, "run: it is read-only, since its graph and model are not at hand")
+    return served
+
+
+def _selected(served: Served, node: int) -> Sequence[int]:
+    """Return the nodes that a node's explanation rests on, none if there is none to read."""
+    try:
+        kept = served.kept(node)
+    except RunError:
+        return ()
+    return () if kept is None else kept.nodes
+
+
+def _fresh(served: Served) -> int:
+    """Return how many samples there are that the run's searches cannot have seen."""
+    assert served.desks is not None
+    return served.desks.measuring.zorro.fresh_samples
+
+
+def _check_node(served: Served, node: int) -> None:
+    if node >= served.size[0]:
+        raise InputError(f"node: expected a number from 0 to {served.size[0] - 1}, got {node}")
+
+
+def _check_ids(name: str, ids: Sequence[int], size: int) -> None:
+    largest = max(ids, default=0)
+    if largest >= size:
+        raise InputError(f"{name}: expected numbers from 0 to {size - 1}, got {largest}")
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def unfit(request: Request, error: RequestValidationError) -> Response:
+        return _problem(422, "; ".join(_said(one) for one in error.errors()[:5]))
+
+    @app.exception_handler(PlainHTTPException)
+    async def refused(request: Request, error: PlainHTTPException) -> Response:
+        return _problem(error.status_code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(ZorroError)
+    async def failed(request: Request, error: ZorroError) -> Response:
+        if isinstance(error, BusyError):
+            return _problem(429, str(error), headers={"retry-after": "1"})
+        if isinstance(error, InputError):
+            return _problem(422, str(error))
+        logger.warning("%s", error)
+        return _problem(409 if isinstance(error, ModelError | RunError) else 500, str(error))
+
+
+def _said(error: Any) -> str:
+    """Return what is wrong with which argument."""
+    where = [str(part) for part in error["loc"] if part not in ("body", "path", "query")]
+    message = str(error["msg"])
+    return f"{'.'.join(where) or 'body'}: {message[:1].lower()}{message[1:]}"
+
+
+def _problem(status: int, error: str, *, headers: Any = None) -> Response:
+    return JSONResponse({"error": error}, status, headers=headers)

@@ -1,0 +1,154 @@
+"""What requests and answers hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from zorro.show.web import limits
+
+Id = Annotated[int, Field(ge=0, le=limits.LARGEST_ID, strict=True)]
+Ids = Annotated[list[Id], Field(max_length=limits.SELECTED)]
+Plain = dict[str, Any]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ExplainRequest(_Request):
+    """A prediction to explain.
+
+    `method` is a name of `methods`; `tau` and `why_not` are Zorro's own. `why_not` is the class
+    to explain against.
+    """
+
+    run: Id
+    node: Id
+    method: Annotated[str, Field(max_length=100)] = "zorro"
+    tau: Annotated[float, Field(gt=0, lt=1, strict=True, allow_inf_nan=False)] | None = None
+    why_not: Id | None = None
+    max_seconds: (
+        Annotated[float, Field(gt=0, le=limits.SECONDS, strict=True, allow_inf_nan=False)] | None
+    ) = None
+
+
+class FidelityRequest(_Request):
+    """A set of nodes and features to measure."""
+
+    run: Id
+    node: Id
+    nodes: Ids
+    features: Ids
+    samples: Annotated[int, Field(ge=1, le=limits.SAMPLES, strict=True)] = 200
+    why_not: Id | None = None
+
+
+class Problem(BaseModel):
+    """What is wrong."""
+
+    error: str
+
+
+class Health(BaseModel):
+    """That the server is there."""
+
+    status: Literal["ok"]
+    version: str
+    jobs: int
+
+
+class RunEntry(BaseModel):
+    """A run that is served.
+
+    `broken` says why nothing of it can be shown; it is null if all is well.
+    """
+
+    id: int
+    name: str
+    path: str
+    broken: str | None
+    summary: Plain
+    labels: Plain
+    live: bool
+    nodes: int
+    features: int
+
+
+class Runs(BaseModel):
+    """All runs, and what can be asked of them.
+
+    `live` says whether anything can be explained and measured; each run says it of itself.
+    """
+
+    runs: list[RunEntry]
+    methods: list[str]
+    live: bool
+    nodes: int
+    limits: dict[str, int | float]
+
+
+class Rows(BaseModel):
+    """The table of a run, what it could not explain, and rows that cannot be read."""
+
+    rows: list[Plain]
+    failures: list[Plain]
+    unreadable: list[Plain]
+
+
+class Started(BaseModel):
+    """A job that has been taken on."""
+
+    job: str
+
+
+class Fidelity(BaseModel):
+    """A measured fidelity with its exact 95 % interval.
+
+    `samples` can be fewer than were asked for: only those count that the run's search cannot
+    have seen.
+    """
+
+    fidelity: float
+    low: float
+    high: float
+    samples: int
+    hits: int
+    seconds: float
+
+
+class Neighbourhood(BaseModel):
+    """A drawing of what surrounds a node."""
+
+    node: int
+    scene: Plain
+    candidates: int
+    hops: int
+    names: Plain
+
+
+class Candidate(BaseModel):
+    """A node or feature that may be added.
+
+    Args:
+        value: of a feature at the query.
+        holders: on how many candidate nodes a feature is not zero.
+        answer: the model's class of a node.
+        truth: its true class.
+    """
+
+    id: int
+    name: str | None
+    value: float | None = None
+    holders: int | None = None
+    answer: int | None = None
+    truth: int | None = None
+
+
+class Candidates(BaseModel):
+    """Some of the nodes or features that may be added, and how many there are."""
+
+    kind: Literal["nodes", "features"]
+    candidates: list[Candidate]
+    total: int

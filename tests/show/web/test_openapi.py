@@ -1,0 +1,82 @@
+"""The server holds to its own description, whatever it is sent."""
+
+import pytest
+
+schemathesis = pytest.importorskip(
+    "schemathesis", reason="schemathesis is not installed: pip install schemathesis"
+)
+from fastapi.testclient import TestClient  # noqa: E402
+from hypothesis import HealthCheck, given, settings  # noqa: E402
+from hypothesis.errors import Unsatisfiable  # noqa: E402
+from schemathesis import GenerationMode  # noqa: E402
+from schemathesis.checks import not_a_server_error  # noqa: E402
+from schemathesis.specs.openapi.checks import (  # noqa: E402
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from served_runs import NAMES  # noqa: E402
+
+from zorro.show.web.app import create_app  # noqa: E402
+from zorro.show.web.desk import Ground  # noqa: E402
+from zorro.show.web.served import Served  # noqa: E402
+
+EXAMPLES = 60  # of each address; all together they take less than half a minute
+CHECKS = [
+    not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
+
+
+@pytest.fixture(scope="module")
+def fuzzed(run, graph, model):
+    served = Served(run, Ground(model, graph["x"], graph["edge_index"]), y=graph["y"], names=NAMES)
+    app = create_app([served, Served(run)])
+    with TestClient(app, base_url="http://127.0.0.1"):  # threads end with it
+        yield schemathesis.openapi.from_asgi(
+            "/api/openapi.json", app, headers={"host": "127.0.0.1"}
+        )
+
+
+def aim(case):
+    """Bring most numbers into the range of what there is, or few requests would get far."""
+    for values in (case.path_parameters, case.body):
+        if isinstance(values, dict):
+            for name, size in (("run", 2), ("node", 42), ("why_not", 3)):
+                if isinstance(values.get(name), int):
+                    values[name] %= size
+            for name, size in (("nodes", 41), ("features", 6)):
+                if isinstance(values.get(name), list):
+                    values[name] = [number % size for number in values[name]]
+            if "method" in values and len(values["method"]) % 2:
+                values["method"] = "grad"
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_answers_are_as_described(fuzzed, mode):
+    """Requests that fit the description, and requests that do not in one place."""
+    seen = set()
+    for found in fuzzed.get_all_operations():
+        operation = found.ok()
+        seen.add(operation.label)
+
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def answers(case):
+            if mode is GenerationMode.POSITIVE:
+                aim(case)
+            case.call_and_validate(headers={"host": "127.0.0.1"}, checks=CHECKS)
+
+        try:
+            answers()
+        except Unsatisfiable:
+            assert mode is GenerationMode.NEGATIVE  # nothing can be wrong without arguments
+    assert len(seen) == 10
