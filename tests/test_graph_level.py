@@ -233,7 +233,7 @@ def test_json_contrast_and_several_explanations():
     explanation = zorro.explain(4)
     assert Explanation.from_json(explanation.to_json()) == explanation
     assert "graph 4" in explanation.sentence()
-    with pytest.raises(AttributeError, match="of graph 4, not of a node"):
+    with pytest.raises(InputError, match="expected one of a node, got one of graph 4"):
         _ = explanation.node
     other = next(c for c in range(3) if c != explanation.predicted_class)
     assert zorro.explain(4, why_not=other).versus.other == other

@@ -52,7 +52,7 @@ def test_a_run_holds_what_zorro_finds_and_is_not_computed_twice(model, graphs, t
     again = []
     explain_graphs(model, graphs, out=tmp_path / "all", on_outcome=again.append, **OPTIONS)
     assert again == []
-    assert run.median_sizes()[0] == statistics.median(len(each.nodes) for each in run)
+    assert run.median_sizes()["nodes"] == statistics.median(len(each.nodes) for each in run)
 
 
 def test_workers_find_the_same(model, graphs, tmp_path):

@@ -169,11 +169,10 @@ def _say_what_is_kept(run: Run, tally: Tally, *, listed: bool) -> None:
     counts = run.counts()
     lines = []
     if not listed and counts.explained:
-        nodes, features = run.median_sizes()
         lines.append(
             f"{counts.certified} of {counts.explained} are certified "
-            f"({counts.certified / counts.explained:.1%}); the median size is {nodes:g} nodes × "
-            f"{features:g} features."
+            f"({counts.certified / counts.explained:.1%}); the median size is "
+            f"{table.sizes_in_words(run.median_sizes())}."
         )
     lines.append(
         f"{counts.explained} of {run.asked} nodes explained, {tally.ended} of them now, kept in "

@@ -82,17 +82,15 @@ def show(
     else:
         terminal.results.print(_subject(kept), markup=False)
     if counts.explained:
-        nodes, features = kept.median_sizes()
-        terminal.results.print(
-            f"The median size is {nodes:g} nodes × {features:g} features.", markup=False
-        )
+        size = table.sizes_in_words(kept.median_sizes())
+        terminal.results.print(f"The median size is {size}.", markup=False)
     terminal.results.print(
-        f"{counts.explained} of {kept.asked} nodes explained, {counts.certified} of them "
+        f"{counts.explained} of {kept.asked} {kept.level}s explained, {counts.certified} of them "
         f"certified, {counts.failed} failed.",
         markup=False,
     )
     for failure in kept.failures():
-        terminal.results.print(f"node {failure.node}: {failure.error}", markup=False)
+        terminal.results.print(f"{kept.level} {failure.node}: {failure.error}", markup=False)
     _say_what_is_damaged(kept)
 
 

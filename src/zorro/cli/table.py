@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zorro.cli.terminal import show_fitted
+from zorro.elements import FEATURES, NODES
 
 if TYPE_CHECKING:
     from zorro.evaluation import FidelityEstimate
@@ -63,22 +64,28 @@ def _heading(description: str, first: Explanation) -> str:
 def _overview(explanations: Sequence[Explanation], truth: Mapping[int, int] | None) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     confidence = explanations[0].fidelity.confidence
-    for header in ("node", "predicted", "truth", "nodes × features"):
-        table.add_column(header, justify="right", no_wrap=header != "nodes × features")
+    level, size = explanations[0].query.level, " × ".join(explanations[0].selected)
+    for header in (level, "predicted", "truth", size):
+        table.add_column(header, justify="right", no_wrap=header != size)
     table.add_column(f"fidelity [{confidence:.0%}]", no_wrap=True)
     table.add_column("search")
     table.add_column("seconds", justify="right", no_wrap=True)
     for e in explanations:
         table.add_row(
-            str(e.node),
+            str(e.query.index),
             str(e.predicted_class) if e.versus is None else _contrast(e),
             _truth(e, truth),
-            f"{len(e.nodes)} × {len(e.features)}",
+            " × ".join(str(len(members)) for members in e.selected.values()),
             _interval(e.fidelity),
             e.status,
             f"{e.seconds:.1f}",
         )
     return table
+
+
+def sizes_in_words(sizes: Mapping[str, float]) -> str:
+    """Return how many elements there are of each kind."""
+    return " × ".join(f"{number:g} {kind}" for kind, number in sizes.items())
 
 
 def _contrast(explanation: Explanation) -> str:
@@ -90,7 +97,7 @@ def _contrast(explanation: Explanation) -> str:
 def _truth(explanation: Explanation, truth: Mapping[int, int] | None) -> Text:
     if truth is None:
         return Text("unknown", style="dim")
-    label = truth[explanation.node]
+    label = truth[explanation.query.index]
     if label == explanation.predicted_class:
         return Text(f"{label} ✓", style="green")
     return Text(f"{label} ✗", style="red")
@@ -102,11 +109,12 @@ def _interval(estimate: FidelityEstimate) -> str:
 
 def _selected(explanations: Sequence[Explanation]) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
-    table.add_column("node", justify="right", no_wrap=True)
-    table.add_column("rests on nodes")
-    table.add_column("with features")
+    table.add_column(explanations[0].query.level, justify="right", no_wrap=True)
+    titles: dict[str, str] = {NODES: "rests on nodes", FEATURES: "with features"}
+    for kind in explanations[0].selected:
+        table.add_column(titles[kind])
     for e in explanations:
-        table.add_row(str(e.node), _listed(e.nodes), _listed(e.features))
+        table.add_row(str(e.query.index), *(_listed(members) for members in e.selected.values()))
     return table
 
 
@@ -120,19 +128,19 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, int] | Non
     count = len(explanations)
     lines = []
     if truth is not None:
-        right = sum(truth[e.node] == e.predicted_class for e in explanations)
+        right = sum(truth[e.query.index] == e.predicted_class for e in explanations)
         lines.append(f"{right} of {count} predictions are right.")
     if count > _MOST_SHOWN_IN_FULL:
-        nodes = median(len(e.nodes) for e in explanations)
-        features = median(len(e.features) for e in explanations)
-        lines.append(f"The median size is {nodes:g} nodes × {features:g} features.")
-    below = [e.node for e in explanations if e.fidelity.value <= e.parameters.tau]
+        kinds = explanations[0].selected
+        sizes = {kind: median(len(e.selected[kind]) for e in explanations) for kind in kinds}
+        lines.append(f"The median size is {sizes_in_words(sizes)}.")
+    below = [e.query.index for e in explanations if e.fidelity.value <= e.parameters.tau]
     share = f"{count - len(below)} of {count} sets exceed τ on unseen samples"
     lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
     if any(e.certificate is not None for e in explanations):
         certified = sum(e.certified for e in explanations)
         lines.append(f"{certified} of {count} are certified.")
     for caveat in sorted({e.caveat for e in explanations if e.caveat is not None}):
-        having = [e.node for e in explanations if e.caveat == caveat]
+        having = [e.query.index for e in explanations if e.caveat == caveat]
         lines.append(f"Of {_listed(having)}: {caveat}.")
     return "\n".join(lines)

@@ -141,7 +141,9 @@ class Explanation:
     def node(self) -> int:
         """The node that was asked about."""
         if self.query.level != "node":
-            raise AttributeError(f"the explanation is of {self.query}, not of a node: see query")
+            raise InputError(
+                f"explanation: expected one of a node, got one of {self.query}: see its query"
+            )
         return self.query.index
 
     @property

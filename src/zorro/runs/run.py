@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from zorro.arguments import whole_number, whole_numbers
+from zorro.elements import KINDS
 from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explainer import graphs_of
 from zorro.explanation import Explanation, GraphSummary
@@ -81,7 +82,8 @@ class Run:
     def __repr__(self) -> str:
         counts = self.counts()
         return (
-            f"Run({str(self.path)!r}: {counts.explained} of {self.asked} nodes explained, "
+            f"Run({str(self.path)!r}: {counts.explained} of {self.asked} {self.level}s "
+            f"explained, "
             f"{counts.certified} certified, {counts.failed} failed)"
         )
 
@@ -97,10 +99,11 @@ class Run:
         with self._store() as store:
             return store.counts()
 
-    def median_sizes(self) -> tuple[float, float]:
-        """Return the median numbers of nodes and of features that explanations hold."""
+    def median_sizes(self) -> dict[str, float]:
+        """Return the median number of elements that explanations hold of each selectable kind."""
+        kinds = self.manifest["parameters"].get("keep", KINDS)
         with self._store() as store:
-            return store.median_length("nodes"), store.median_length("features")
+            return {kind: store.median_length(kind) for kind in kinds if kind in KINDS}
 
     def explanation(self, node: SupportsIndex) -> Explanation:
         """Return the explanation of a node."""

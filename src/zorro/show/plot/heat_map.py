@@ -58,7 +58,8 @@ def features(
     check_explanation(explanation)
     check_labels("feature_names", feature_names or {}, explanation.graph.num_features)
     check_labels("node_names", node_names or {}, explanation.graph.num_nodes)
-    nodes = sorted(explanation.nodes, key=lambda node: (node != explanation.node, node))
+    asked = explanation.query.index if explanation.query.level == "node" else None
+    nodes = sorted(explanation.nodes, key=lambda node: (node != asked, node))
     values = _values(explanation, x, nodes)  # (nodes, features)
     if values.size == 0:
         return _nothing(explanation)
@@ -73,7 +74,7 @@ def features(
     axes = figure.add_axes((left / width, below / height, inner[0] / width, inner[1] / height))
     mesh = _draw_cells(axes, values, lines=min(cell_width, cell_height) > 0.1)
     _name_ticks(axes, rows, columns, cell_width=cell_width, cell_height=cell_height)
-    if nodes[0] == explanation.node:
+    if nodes[0] == asked:
         axes.get_yticklabels()[0].set_fontweight("bold")
     if _is_binary(values):
         _draw_key(axes, mesh)
@@ -90,9 +91,7 @@ def features(
         figure.colorbar(mesh, cax=bar).ax.tick_params(labelsize=8)
         if values.size <= _MOST_NUMBERS and min(cell_width, cell_height) >= _CELL:
             _write_values(axes, values, mesh)
-    axes.set_title(
-        f"node {explanation.node}: what the prediction rests on", fontsize=10, loc="left"
-    )
+    axes.set_title(f"{explanation.query}: what the prediction rests on", fontsize=10, loc="left")
     axes.set_xlabel("feature")
     axes.set_ylabel("node")
     return figure

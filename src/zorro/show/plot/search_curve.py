@@ -68,7 +68,7 @@ def curve(
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, fontsize=8)
-    axes.set_title(f"node {explanation.node}: {explanation.status}", fontsize=10, loc="left")
+    axes.set_title(f"{explanation.query}: {explanation.status}", fontsize=10, loc="left")
     return figure
 
 
