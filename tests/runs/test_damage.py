@@ -135,6 +135,10 @@ def explained(**changes):
     return json.dumps({**made_explanation(8).to_dict(), **changes})
 
 
+def selecting(nodes):
+    return explained(selected={"nodes": nodes, "features": [0]})
+
+
 DAMAGES = {
     "not JSON": ({"explanation": "{"}, "not JSON"),
     "deep": ({"explanation": DEEP}, "nested too deeply"),
@@ -149,9 +153,9 @@ DAMAGES = {
         "node, status or certified: not those",
     ),
     "an empty claim": ({"explanation": explained(certificate=None)}, "without a certificate"),
-    "no nodes": ({"explanation": explained(nodes=7)}, "nodes: expected a list, got 7"),
-    "text as node": ({"explanation": explained(nodes=["a"])}, "expected a whole number, got 'a'"),
-    "far node": ({"explanation": explained(nodes=[40])}, "nodes: expected ids from 0 to 39"),
+    "no nodes": ({"explanation": selecting(7)}, "selected.nodes: expected a list, got 7"),
+    "text as node": ({"explanation": selecting(["a"])}, "expected a whole number, got 'a'"),
+    "far node": ({"explanation": selecting([40])}, "nodes: expected ids from 0 to 39"),
     "no class": ({"explanation": explained(predicted_class=2)}, "2 has no probability"),
     "no samples": ({"explanation": explained(fidelity={"hits": 0, "samples": 0})}, "fidelity: exp"),
     "unknown": ({"explanation": explained(more=1)}, "more is unknown"),
