@@ -249,7 +249,6 @@ def test_edge_weights_follow_the_graph():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"model_config": {**MULTICLASS, "task_level": "graph"}}, "task_level 'graph'"),
         ({"model_config": {**MULTICLASS, "task_level": "edge"}}, "task_level 'edge'"),
         ({"model_config": {**MULTICLASS, "mode": "regression"}}, "mode 'regression'"),
         ({"edge_mask_type": "object"}, "edge_mask_type 'object'"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.explain import Explanation as PygExplanation
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import (
@@ -21,6 +23,7 @@ from torch_geometric.explain.config import (
 from zorro.errors import InputError
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation, MaskType
+from zorro.graph.extras import Extras
 from zorro.model.predictor import Predictor
 
 _KNOWN_TO_PYG = {
@@ -35,7 +38,7 @@ _OPTIONS = [
 
 
 class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no types
-    """Explains node classifications with Zorro, behind PyG's `Explainer`.
+    """Explains classifications of nodes and of graphs with Zorro, behind PyG's `Explainer`.
 
     >>> import torch
     >>> from torch_geometric.explain import Explainer
@@ -62,6 +65,10 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     explanation on its own, not of the union. One call for many nodes is faster than many calls,
     which prepare the graph anew each time.
 
+    With `task_level="graph"` the graphs are those of `batch`, `index` says which of them are
+    explained (all when None), and `explanation.zorro` holds an explanation of each by its number.
+    Noise is drawn from the nodes of the batch and of `graphs`: one graph alone is refused.
+
     A `phenomenon` can be explained where the model predicts it: RDT-fidelity is the probability
     that the model keeps to the class, and a class that it does not predict has none to keep.
 
@@ -70,12 +77,14 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     `get_explanation_subgraph` needs a mask of all nodes, so not `common_attributes`.
 
     Args:
+        graphs: at graph level, further graphs from whose nodes noise is drawn: the data set.
         options: those of `zorro.Zorro` (`tau`, `samples`, `noise`, `seed`, …) except `threshold`
             and `model_kwargs`, which PyG's `model_config` and call determine.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, graphs: Sequence[Data] = (), **options: Any) -> None:
         super().__init__()
+        self._graphs = graphs
         for name in options:
             if name in _KNOWN_TO_PYG:
                 raise InputError(f"{name}: not an option here, {name} {_KNOWN_TO_PYG[name]}")
@@ -95,18 +104,20 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         index: int | Tensor | None = None,
         **kwargs: Any,
     ) -> PygExplanation:
-        """Explain the model's prediction for each node of `index`.
+        """Explain the model's prediction for each node, or each graph, of `index`.
 
         Args:
             model: called as `model(x, edge_index, **kwargs)`.
             x: (N, d).
             edge_index: (2, E).
-            target: (N,), the classes to explain.
-            index: the nodes to explain: one id, or ids (k,).
-            kwargs: further arguments of the model; node- and edge-level tensors follow.
+            target: the classes to explain, of all nodes (N,) or of all graphs (B,).
+            index: what to explain: one number, or several (k,); at graph level all when None.
+            kwargs: further arguments of the model; node- and edge-level tensors follow. At graph
+                level `batch` (N,) says to which graph each node belongs.
         """
-        probs = self.model_config.return_type == ModelReturnType.probs
-        threshold = 0.5 if probs else 0.0  # as in PyG's Explainer.get_target
+        if self.model_config.task_level == ModelTaskLevel.graph:
+            return self._of_graphs(model, x, edge_index, target, index, kwargs)
+        threshold = self._threshold
         zorro = Zorro(
             model, x, edge_index, threshold=threshold, model_kwargs=kwargs, **self.options
         )
@@ -116,23 +127,70 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
             # Labels are often not what the model predicts: say so before the search.
             scores = Predictor(model, threshold=threshold).scores(x, edge_index, kwargs)  # (N, C)
             for node in nodes:
-                self._refuse_unpredicted(node, int(scores[node].argmax()), targets[node])
+                predicted = int(scores[node].argmax())
+                self._refuse_unpredicted(f"node {node}", predicted, targets[node])
         explanations: dict[int, Explanation] = {}
         for node in nodes:
             explanations[node] = zorro.explain(node)
-            self._refuse_unpredicted(node, explanations[node].predicted_class, targets[node])
+            predicted = explanations[node].predicted_class
+            self._refuse_unpredicted(f"node {node}", predicted, targets[node])
         return PygExplanation(
             node_mask=self._union(explanations).to(x),
             # By id and not in a list: PyG takes a list as long as the graph for a node attribute.
             zorro=explanations,
         )
 
+    @property
+    def _threshold(self) -> float:
+        """Where a model with one column draws the line, as in PyG's `Explainer.get_target`."""
+        return 0.5 if self.model_config.return_type == ModelReturnType.probs else 0.0
+
+    def _of_graphs(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        edge_index: Tensor,
+        target: Tensor,
+        index: int | Tensor | None,
+        kwargs: dict[str, Any],
+    ) -> PygExplanation:
+        """Explain the model's answer for each graph of `index`."""
+        kwargs = dict(kwargs)
+        given = kwargs.pop("batch", None)
+        batch = torch.zeros_like(edge_index[0, :1]).expand(x.size(0)) if given is None else given
+        parts = _parts(x, edge_index, batch, kwargs)
+        zorro = Zorro.of_graphs(
+            model,
+            [*parts, *self._graphs],
+            threshold=self._threshold,
+            model_kwargs=_named(kwargs, parts[0]),
+            **self.options,
+        )
+        numbers = list(range(len(parts))) if index is None else _nodes(index, len(parts), "graph")
+        targets = _targets(target, len(parts), "graph")
+        explanations: dict[int, Explanation] = {}
+        mask_type = self.explainer_config.node_mask_type.value
+        masks = []
+        for number in numbers:
+            found = explanations[number] = zorro.explain(number)
+            self._refuse_unpredicted(f"graph {number}", found.predicted_class, targets[number])
+            mask = found.to_pyg(node_mask_type=mask_type).node_mask
+            if mask_type == "common_attributes":
+                masks.append(mask)
+            else:
+                placed = mask.new_zeros(x.size(0), mask.size(1))
+                placed[(batch == number).cpu()] = mask
+                masks.append(placed)
+        return PygExplanation(node_mask=reduce(torch.maximum, masks).to(x), zorro=explanations)
+
     def supports(self) -> bool:
         """Whether PyG's configuration can be served; if not, the log says why."""
         explainer, model = self.explainer_config, self.model_config
         objections = []
-        if model.task_level != ModelTaskLevel.node:
-            objections.append(f"only node-level tasks (got task_level {model.task_level.value!r})")
+        if model.task_level not in (ModelTaskLevel.node, ModelTaskLevel.graph):
+            objections.append(
+                f"only tasks of node and graph level (got task_level {model.task_level.value!r})"
+            )
         if model.mode == ModelMode.regression:
             objections.append(f"only classification (got mode {model.mode.value!r})")
         if explainer.edge_mask_type is not None:
@@ -157,17 +215,17 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         union: Tensor = reduce(torch.maximum, masks)
         return union
 
-    def _refuse_unpredicted(self, node: int, predicted: int, target: float) -> None:
+    def _refuse_unpredicted(self, asked: str, predicted: int, target: float) -> None:
         if predicted == target:
             return
         if self.explainer_config.explanation_type == ExplanationType.phenomenon:
             raise InputError(
-                f"target: the model predicts class {predicted} for node {node}, so nothing "
-                f"explains class {target:g}: leave the node out, or explain the prediction with "
+                f"target: the model predicts class {predicted} for {asked}, so nothing "
+                f"explains class {target:g}: leave it out, or explain the prediction with "
                 f"explanation_type='model'"
             )
         raise InputError(
-            f"node {node}: the prediction explained is class {predicted}, but PyG's is class "
+            f"{asked}: the prediction explained is class {predicted}, but PyG's is class "
             f"{target:g}: leave check as it is, and let model_config say what the model returns"
         )
 
@@ -176,9 +234,36 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         return f"{self.__class__.__name__}({options})"
 
 
-def _nodes(index: Any, num_nodes: int) -> list[int]:
-    """Return the node ids that `index` names, each once."""
-    expected = f"index: expected a node id or a tensor of ids from 0 to {num_nodes - 1}"
+def _parts(x: Tensor, edge_index: Tensor, batch: Tensor, kwargs: dict[str, Any]) -> list[Data]:
+    """Return the graphs of a batch, with their part of the model's further arguments."""
+    if batch.shape != (x.size(0),):
+        raise InputError(
+            f"batch: expected a graph's number per node, ({x.size(0)},), got {tuple(batch.shape)}"
+        )
+    if bool((batch[edge_index[0]] != batch[edge_index[1]]).any()):
+        raise InputError("batch: expected edges within graphs, got some between two")
+    extras = Extras.sort(kwargs, nodes=x.size(0), edges=edge_index.size(1))
+    graphs = []
+    for number in range(int(batch.max()) + 1):
+        nodes = (batch == number).nonzero().flatten()
+        edges = (batch[edge_index[0]] == number).nonzero().flatten()
+        place = torch.full_like(batch, -1)
+        place[nodes] = torch.arange(nodes.numel(), device=place.device)
+        part = extras.subgraph(nodes, edges)
+        graphs.append(
+            Data(x=x[nodes], edge_index=place[edge_index[:, edges]], **part.node, **part.edge)
+        )
+    return graphs
+
+
+def _named(kwargs: dict[str, Any], graph: Data) -> dict[str, Any]:
+    """Return further arguments by name: those that a graph has its own part of, and constants."""
+    return {name: name if graph.get(name) is not None else value for name, value in kwargs.items()}
+
+
+def _nodes(index: Any, num_nodes: int, what: str = "node") -> list[int]:
+    """Return the ids that `index` names, each once."""
+    expected = f"index: expected a {what} id or a tensor of ids from 0 to {num_nodes - 1}"
     if index is None:
         raise InputError(f"{expected}, got None: an explanation is of one prediction, so name it")
     try:
@@ -196,13 +281,13 @@ def _nodes(index: Any, num_nodes: int) -> list[int]:
     return list(dict.fromkeys(members))
 
 
-def _targets(target: Tensor, num_nodes: int) -> list[float]:
-    """Return the class of each node."""
+def _targets(target: Tensor, num_nodes: int, what: str = "node") -> list[float]:
+    """Return the class of each node or graph."""
     if not isinstance(target, Tensor) or target.shape != (num_nodes,):
         came = tuple(target.shape) if isinstance(target, Tensor) else type(target).__name__
         raise InputError(
-            f"target: expected one class per node, ({num_nodes},), got {came} "
-            f"(binary_classification is for models that return one score per node)"
+            f"target: expected one class per {what}, ({num_nodes},), got {came} "
+            f"(binary_classification is for models that return one score per {what})"
         )
     classes: list[float] = target.tolist()
     return classes
