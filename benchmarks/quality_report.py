@@ -31,8 +31,8 @@ def write(rows: Sequence[Row], timed: Sequence[Row], results: Path, cells: Seque
         "",
         "`python benchmarks/quality.py` (`make quality`); the paper's models and query nodes. In "
         "brackets the number of nodes where it is not 300. Seconds are those of the first nodes "
-        "of each cell, paper's and certified search on the same ones, two processes side by side "
-        f"on {about['machine']}; {about['versions']}.",
+        "of each cell, paper's and certified search on the same ones in one run, other work "
+        f"being beside it, on {about['machine']}; {about['versions']}.",
         "",
         "- **published**: the paper's main table. **paper**: algorithm 1, run here. **guided**: "
         "the guided search under the same protocol (100 samples, stop above τ). **certified**: "

@@ -289,6 +289,8 @@ WRONG = {
         {"feature_groups": [[0], []]},
         r"feature_groups\[1\]: expected columns, got none",
     ),
+    "half a column": (some_graphs, {"feature_groups": [[0.5, 1]]}, r"feature_groups\[0\]: .*0.5"),
+    "no lists": (some_graphs, {"feature_groups": [0, 1]}, "feature_groups: expected lists of col"),
     "no such column": (some_graphs, {"feature_groups": [[9]]}, r"feature_groups\[0\]: .*0 to 3"),
 }
 

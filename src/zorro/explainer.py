@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import signature
-from typing import Any, Protocol, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,10 +18,10 @@ from torch_geometric.data import Data
 
 from zorro.arguments import check_at_least, check_choice, whole_number
 from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor, WholeGraphs
-from zorro.cut.reach import Reach
-from zorro.data.graph_validation import check_graphs
+from zorro.cut.source import Source
+from zorro.data.graph_validation import listed_graphs
 from zorro.elements import FEATURES, KINDS, NODES, Kind, Selection, Space
-from zorro.elements.groups import group_of_each, one_hot_groups
+from zorro.elements.groups import group_of_each, propose_groups
 from zorro.errors import InputError, ModelError
 from zorro.evaluation import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator, do_nothing
@@ -35,10 +35,10 @@ from zorro.model.inference_mode import ordinary, outside_inference_mode
 from zorro.model.memory import default_budget
 from zorro.model.predictor import Model, Predictor, probabilities
 from zorro.noise import Noise, NoiseFunction, draws_of, resolve
-from zorro.noise.grouped import GroupMarginals
 from zorro.noise.streams import BLOCK
 from zorro.question.event import CONTRASTS, Contrast, Event, event_of
 from zorro.question.options import Search, check_parameters
+from zorro.question.parameters import parameters_of
 from zorro.search import (
     Budget,
     BudgetSpent,
@@ -63,33 +63,7 @@ _LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what
 _FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
 _SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
 _FEWEST = 8  # measured even if there is no time
-
-
 _OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # options that graphs have no use for
-
-
-class Source(Protocol):
-    """Gives the computational graphs of queries."""
-
-    @property
-    def can_widen(self) -> bool:
-        """Whether there may be more candidates than a cut has at first."""
-        ...
-
-    @property
-    def reach(self) -> Reach:
-        """How far the model sees."""
-        ...
-
-    def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
-    ) -> Tensor:
-        """Return the query's scores (S, C) for values (S, n, d), all but candidates redrawn."""
-        ...
-
-    def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
-        """Yield the computational graph of a query, then wider ones if there are any."""
-        ...
 
 
 class _MoreMattersError(Exception):
@@ -192,7 +166,7 @@ class Zorro:
         if hops is not None:
             check_at_least("hops", hops, 0)
         features, edge_index = features_of(ordinary(x)), ordinary(edge_index)
-        asked = _asked(locals())
+        asked = parameters_of(locals())
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
             return Extractor(
@@ -234,7 +208,7 @@ class Zorro:
                 `{"edge_weight": "edge_attr"}`.
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
-        listed = graphs_of(graphs)
+        listed = listed_graphs(graphs)
         known = {
             name: parameter.default
             for name, parameter in signature(cls.__init__).parameters.items()
@@ -248,7 +222,7 @@ class Zorro:
         given = {**known, **options}
         pool = features_of(torch.cat([graph.x for graph in listed]))
         if isinstance(given["noise"], str) and given["feature_groups"] is None:
-            _propose_groups(pool, given["noise"])
+            propose_groups(pool.in_memory, given["noise"])
 
         def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
             return WholeGraphs(predictor, listed, model_kwargs=model_kwargs)
@@ -258,7 +232,7 @@ class Zorro:
             model,
             pool,
             source,
-            _asked(given),
+            parameters_of(given),
             given["noise"],
             given["evaluator"],
             given["memory"],
@@ -297,7 +271,7 @@ class Zorro:
         if asked.feature_groups:
             self._groups = group_of_each(asked.feature_groups, features.shape[1])
             self._groups = self._groups.to(features.device)
-        self._noise = _noise_of(noise, features, self._groups)
+        self._noise = resolve(noise, features, groups=self._groups)
         self.parameters = dataclasses.replace(
             asked,
             noise=self._noise.name,
@@ -743,66 +717,6 @@ def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:
     while first < samples.stop:
         yield range(first, min(first + size, samples.stop))
         first, size = first + size, 2 * size
-
-
-def _asked(given: Mapping[str, Any]) -> Parameters:
-    """Return what is asked of every query, of all options by their names."""
-    names = {field.name for field in dataclasses.fields(Parameters)}
-    chosen = {name: value for name, value in given.items() if name in names}
-    keep, groups = chosen["keep"], chosen["feature_groups"]
-    if isinstance(keep, str) or not isinstance(keep, Iterable):
-        raise InputError(f"keep: expected names of kinds in a tuple, got {keep!r}")
-    return Parameters(
-        **{
-            **chosen,
-            "noise": "",  # known when it is made ready, which takes time
-            "keep": tuple(keep),
-            "feature_groups": () if groups is None else _as_tuples(groups),
-        }
-    )
-
-
-def _as_tuples(groups: Any) -> tuple[tuple[int, ...], ...]:
-    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
-        raise InputError(f"feature_groups: expected lists of columns, got {groups!r}")
-    return tuple(tuple(int(column) for column in group) for group in groups)
-
-
-def _noise_of(
-    noise: str | Noise | NoiseFunction, features: Features, groups: Tensor | None
-) -> Noise:
-    """Return the noise; columns of a group are drawn together where each column is drawn alone."""
-    if groups is not None and noise == "column-marginals":
-        return GroupMarginals(features, groups)
-    return resolve(noise, features)
-
-
-def graphs_of(graphs: Any) -> list[Data]:
-    """Return graphs as a list, checked."""
-    if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
-        graphs = [graphs[number] for number in range(len(graphs))]
-    check_graphs(graphs)
-    if len(graphs) == 1:
-        raise InputError(
-            "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
-            "and a single graph's are too few; pass noise= of your own with a second one"
-        )
-    return list(graphs)
-
-
-def _propose_groups(features: Features, noise: str) -> None:
-    """Say once that columns look like categories, which the noise would take apart."""
-    x = features.in_memory
-    groups = [] if x is None or noise == "rows" else one_hot_groups(x)
-    if groups:
-        shown = ", ".join(f"{group[0]} to {group[-1]}" for group in groups[:3])
-        logger.warning(
-            "columns %s are one-hot: each column is redrawn by itself, as in the paper, so that a "
-            "node may have several of them or none; feature_groups=%s keeps and redraws a category "
-            "as one, noise='rows' draws whole nodes",
-            shown,
-            groups if len(groups) == 1 and len(groups[0]) <= 20 else "[…]",
-        )
 
 
 def _selected(selection: Selection, ids: list[int]) -> dict[str, tuple[int, ...]]:

@@ -1,5 +1,4 @@
 """Figures, in `zorro.show.plot`: kept under its first name."""
 
-from zorro.show.plot import compare, curve, explanation, features
-
-__all__ = ["compare", "curve", "explanation", "features"]
+from zorro.show.plot import *  # noqa: F403
+from zorro.show.plot import __all__ as __all__

@@ -17,6 +17,7 @@ from zorro.cut.graph_parts import GraphParts, Part
 from zorro.cut.guard import Guard
 from zorro.cut.reach import Reach, ReachFinder
 from zorro.cut.redrawing import Redrawing
+from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.errors import InputError, ModelError
 from zorro.graph.edge_index import Edges, Neighbours, ascending, contains, edges_of
 from zorro.graph.extras import Extras
@@ -335,20 +336,12 @@ class Extractor:
     def _refuse_unusable(self, graph: ComputationalGraph) -> None:
         """Run the model once more, and refuse what is random or means nothing."""
         again = self.predictor.scores(graph.x, graph.edge_index, graph.extras.copies(1))
-        if not same_output(graph.scores, again[graph.target]):
-            raise ModelError(
-                "the model is not deterministic in eval mode: two runs on the same input gave "
-                f"{_rounded(graph.scores)} and {_rounded(again[graph.target])} at node "
-                f"{graph.query}; remove what is random in its forward pass"
-            )
+        refuse_random(graph.scores, again[graph.target], graph.asked)
         self._refuse_unreadable(graph, self.whole_scores if self._check == "whole" else again)
 
     def _refuse_unreadable(self, graph: ComputationalGraph, outputs: Tensor) -> None:
         """Refuse outputs (m, C) that are not what they are taken for."""
-        if not torch.isfinite(graph.scores).all() and not _has_one_maximum(graph.scores):
-            raise ModelError(
-                f"the model's output at node {graph.query} is not usable: {_rounded(graph.scores)}"
-            )
+        refuse_undecided(graph.scores, graph.asked)
         if not self._is_read:
             self.predictor.refuse_misread(outputs)
             self._is_read = self._check == "whole"  # a cut says less than the next one may
@@ -391,12 +384,3 @@ class Extractor:
 def _each(edges: Tensor, nodes: Tensor) -> int:
     """Return how many edges each node may have for all to have about as many as `edges`."""
     return max(1, edges.numel() // max(1, nodes.numel()))
-
-
-def _has_one_maximum(scores: Tensor) -> bool:
-    """Whether non-finite scores still name a class, as log-probabilities of −∞ do."""
-    return not bool(scores.isnan().any()) and int((scores == scores.max()).sum()) == 1
-
-
-def _rounded(scores: Tensor) -> list[float]:
-    return [round(float(score), 4) for score in scores]

@@ -12,12 +12,13 @@ from torch_geometric.data import Data
 from zorro.arguments import whole_number
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.reach import Reach
+from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.data.graph_validation import check_graphs
-from zorro.errors import InputError, ModelError
+from zorro.errors import InputError
 from zorro.graph.extras import Extras
-from zorro.model.agreement import same_output
 from zorro.model.model_state import Weights
 from zorro.model.predictor import Predictor
+from zorro.question import Query
 from zorro.question.readout import GraphRow
 
 _LOOKED_AT = 64  # graphs by whose outputs it is seen what these are
@@ -69,7 +70,8 @@ class WholeGraphs:
         self._look_at_the_model()
         extras = self._extras(graph)
         scores = self._scores(graph, extras)
-        self._refuse_unusable(scores, self._scores(graph, extras), query)
+        refuse_random(scores, self._scores(graph, extras), Query("graph", query))
+        refuse_undecided(scores, Query("graph", query))
         nodes = torch.arange(graph.x.size(0), device=graph.x.device)
         yield ComputationalGraph(
             query=query,
@@ -133,13 +135,3 @@ class WholeGraphs:
             some = [self._scores(graph, self._extras(graph)) for graph in self._graphs[:_LOOKED_AT]]
             self.predictor.refuse_misread(torch.stack(some))
             self._weights = weights
-
-    def _refuse_unusable(self, scores: Tensor, again: Tensor, query: int) -> None:
-        if not same_output(scores, again):
-            raise ModelError(
-                "the model is not deterministic in eval mode: two runs on the same input gave "
-                f"{scores.tolist()} and {again.tolist()} for graph {query}; remove what is random "
-                "in its forward pass"
-            )
-        if bool(scores.isnan().any()):
-            raise ModelError(f"the model's output for graph {query} is not usable: it has NaN")

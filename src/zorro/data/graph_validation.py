@@ -41,6 +41,19 @@ def check_graphs(graphs: Any) -> None:
         _check_like_first(graph, graphs[0], number)
 
 
+def listed_graphs(graphs: Any) -> list[Data]:
+    """Return graphs to explain as a list, checked; PyG's data sets are no `Sequence`."""
+    if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
+        graphs = [graphs[number] for number in range(len(graphs))]
+    check_graphs(graphs)
+    if len(graphs) == 1:
+        raise InputError(
+            "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
+            "and a single graph's are too few; pass noise= of your own with a second one"
+        )
+    return list(graphs)
+
+
 def check_members(name: str, members: Any, *, graphs: int) -> None:
     """Raise `InputError` unless `members` are numbers of graphs, none of them twice.
 

@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable
+from reprlib import repr as short
 from typing import Any, SupportsIndex
 
 import torch
 from torch import Tensor
 
-from zorro.arguments import whole_numbers
+from zorro.arguments import whole_number, whole_numbers
 from zorro.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+_MOST_SHOWN = 20  # columns of a group that is proposed
+
+
+def as_groups(groups: Any) -> tuple[tuple[int, ...], ...]:
+    """Return groups of columns as a user gives them, each a tuple of whole numbers.
+
+    >>> as_groups([range(3), (5, 4)])
+    ((0, 1, 2), (5, 4))
+    """
+    expected = "feature_groups: expected lists of columns"
+    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+        raise InputError(f"{expected}, got {short(groups)}")
+    found = []
+    for number, group in enumerate(groups):
+        if isinstance(group, str | bytes) or not isinstance(group, Iterable):
+            raise InputError(f"{expected}, got {short(group)} at place {number}")
+        found.append(tuple(whole_number(f"feature_groups[{number}]", column) for column in group))
+    return tuple(found)
+
+
+def propose_groups(x: Tensor | None, noise: str) -> None:
+    """Say that columns of x (N, d) look like categories, if the noise would take them apart.
+
+    Args:
+        x: features of the whole data set; nothing is said where they are not in memory.
+        noise: its name.
+    """
+    groups = [] if x is None or noise == "rows" else one_hot_groups(x)
+    if groups:
+        logger.warning(
+            "columns %s are one-hot: each column is redrawn by itself, as in the paper, so that a "
+            "node may have several of them or none; feature_groups=%s keeps and redraws a category "
+            "as one, noise='rows' draws whole nodes",
+            ", ".join(f"{group[0]} to {group[-1]}" for group in groups[:3]),
+            groups if len(groups) == 1 and len(groups[0]) <= _MOST_SHOWN else "[…]",
+        )
 
 
 def group_of_each(groups: Iterable[Iterable[SupportsIndex]], columns: int) -> Tensor:
@@ -19,7 +60,7 @@ def group_of_each(groups: Iterable[Iterable[SupportsIndex]], columns: int) -> Te
     [0, 1, 1, 2]
     """
     owner: list[int | None] = [None] * columns
-    for number, group in enumerate(_listed(groups)):
+    for number, group in enumerate(groups):
         members = whole_numbers(f"feature_groups[{number}]", group, columns)
         if not members:
             raise InputError(f"feature_groups[{number}]: expected columns, got none")
@@ -63,9 +104,3 @@ def one_hot_groups(x: Tensor) -> list[list[int]]:
             found.append(list(range(first, end)))
         first = max(end, first + 1)
     return found
-
-
-def _listed(groups: Any) -> Sequence[Any]:
-    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
-        raise InputError(f"feature_groups: expected lists of columns, got {type(groups).__name__}")
-    return list(groups)

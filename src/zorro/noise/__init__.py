@@ -21,6 +21,7 @@ from zorro.noise.distributions import (
     WholeRows,
 )
 from zorro.noise.draws import DenseDraws, Draws
+from zorro.noise.grouped import GroupMarginals
 from zorro.noise.streams import BLOCK
 
 __all__ = ["NOISES", "Draws", "Noise", "NoiseFunction", "draws_of", "redraw", "resolve"]
@@ -50,16 +51,21 @@ _EXACT = (ColumnMarginals, Constant, PublishedDraw, WholeRows)  # draw what they
 _NUMBERS_AT_ONCE = 1 << 25
 
 
-def resolve(noise: str | Noise | NoiseFunction, x: Tensor | Features) -> Noise:
+def resolve(
+    noise: str | Noise | NoiseFunction, x: Tensor | Features, *, groups: Tensor | None = None
+) -> Noise:
     """Return the noise that a name, a noise object or a user's function stands for.
 
     Args:
         noise: one of `NOISES`; an object with `draw`; or a function
             `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
         x: (N, d), the feature matrix of the whole data set, dense, sparse or stored.
+        groups: (d,) each column's group; `"column-marginals"` then draws those of a group together.
     """
     if isinstance(noise, str):
         check_choice("noise", noise, NOISES)
+        if groups is not None and noise == "column-marginals":
+            return GroupMarginals(features_of(x), groups)
         return _BY_NAME[noise](features_of(x))
     if isinstance(noise, Noise):
         return noise

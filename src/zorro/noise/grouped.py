@@ -42,6 +42,13 @@ class GroupMarginals:
                     for block, part in parts_of(samples)
                 ]
             )  # (S, n)
-            drawn = self._features.rows(rows.flatten().to(candidates.device))[:, columns]
+            drawn = self._at(rows.flatten().to(candidates.device), columns)
             noise[:, :, columns] = drawn.view(*rows.shape, -1)
         return noise
+
+    def _at(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """Return some columns of some rows, (t, k), reading no others where they are in memory."""
+        x = self._features.in_memory
+        if x is None or x.layout != torch.strided:
+            return self._features.rows(rows)[:, columns]
+        return x[rows.unsqueeze(1), columns]

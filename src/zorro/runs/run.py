@@ -12,9 +12,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from zorro.arguments import whole_number, whole_numbers
+from zorro.data.graph_validation import listed_graphs
 from zorro.elements import KINDS
 from zorro.errors import InputError, MissingExtraError, RunError
-from zorro.explainer import graphs_of
 from zorro.explanation import Explanation, GraphSummary
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, size_of
@@ -310,7 +310,7 @@ def explain_graphs(
         options: of `Zorro.of_graphs` and of `Zorro.explain`.
     """
     question = _question(options)
-    listed = graphs_of(graphs)
+    listed = listed_graphs(graphs)
     task = GraphsTask(as_module(model), listed, options, question, device)
     every = distinct(range(len(listed)) if numbers is None else numbers, len(listed), "numbers")
     wanted = _engine(engine, every, workers, threads, address, gpus_per_worker)

@@ -1,0 +1,35 @@
+"""Where computational graphs come from: one graph that is cut, or many that are taken whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from zorro.cut.computational_graph import ComputationalGraph
+from zorro.cut.reach import Reach
+
+
+class Source(Protocol):
+    """Gives the computational graphs of queries."""
+
+    @property
+    def can_widen(self) -> bool:
+        """Whether there may be more candidates than a cut has at first."""
+        ...
+
+    @property
+    def reach(self) -> Reach:
+        """How far the model sees."""
+        ...
+
+    def with_all_else_redrawn(
+        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
+    ) -> Tensor:
+        """Return the query's scores (S, C) for values (S, n, d), all but candidates redrawn."""
+        ...
+
+    def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
+        """Yield the computational graph of a query, then wider ones if there are any."""
+        ...
