@@ -15,6 +15,7 @@ from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.arguments import check_choice
 from zorro.elements import FEATURES, KINDS, NODES, Kind
+from zorro.elements.groups import gathered
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation.formats import FORMAT, up_to_date
@@ -156,6 +157,11 @@ class Explanation:
         """F_s, the selected features."""
         return self.selected.get(FEATURES, ())
 
+    def elements(self, kind: Kind) -> list[tuple[int, ...]]:
+        """Return what is kept of a kind, element by element: a group of features is one."""
+        groups = self.parameters.feature_groups if kind == FEATURES else ()
+        return gathered(self.selected.get(kind, ()), groups)
+
     @property
     def probability(self) -> float:
         """The model's probability of the predicted class."""
@@ -197,7 +203,7 @@ class Explanation:
             query=self.query,
             predicted_class=self.predicted_class,
             probability=self.probability,
-            kept={kind: len(members) for kind, members in self.selected.items()},
+            kept={kind: len(self.elements(kind)) for kind in self.selected},
             status=self.status,
             tau=self.parameters.tau,
             shown=certificate.tau if certificate else self.parameters.tau,

@@ -8,6 +8,19 @@ INK = "#222222"  # text, and the ring around the query
 CONTEXT = "#C4C8CC"  # nodes that are not selected
 LINE = "#D9DCDF"  # edges and rings
 PLAIN = "#0072B2"  # what is selected, where no classes are known
+# Atoms, whose letters tell them apart; about as chemists colour them.
+_ELEMENTS = {
+    "C": "#6F767D",
+    "H": "#C4C8CC",
+    "N": "#0072B2",
+    "O": "#D55E00",
+    "S": "#E69F00",
+    "P": "#E69F00",
+    "F": "#009E73",
+    "Cl": "#009E73",
+    "Br": "#A6467A",
+    "I": "#A6467A",
+}
 
 
 def class_colour(number: int) -> str:
@@ -17,6 +30,25 @@ def class_colour(number: int) -> str:
     True
     """
     return CLASSES[number % len(CLASSES)]
+
+
+def kind_colour(name: str, number: int) -> str:
+    """Return the colour of a kind of nodes: an element's own, or that of a class.
+
+    >>> kind_colour("", 1) == class_colour(1)
+    True
+    """
+    return _ELEMENTS.get(name) or class_colour(number)
+
+
+def on(colour: str) -> str:
+    """Return the colour of letters that can be read on another.
+
+    >>> on("#000000"), on("#F0E442")
+    ('#FFFFFF', '#222222')
+    """
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 150 else "#FFFFFF"
 
 
 def repetition(number: int) -> int:

@@ -1,4 +1,4 @@
-"""How an explanation is laid out: which nodes of the neighbourhood are shown, and where."""
+"""How a node's explanation is laid out: which nodes around it are shown, and where."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ _ROOM = {True: 0.42, False: 0.16}
 
 @dataclass(frozen=True)
 class SceneNode:
-    """A node and where it stands: the query at (0, 0), others at about their hop's distance.
+    """A node and where it stands.
 
-    A selected node that is not within the scene's hops stands one ring further out.
+    Around a query, which stands at (0, 0), it is at about its hop's distance; a selected node that
+    is not within the scene's hops stands one ring further out. Where there is no query among the
+    nodes, the hop is 0.
     """
 
     id: int
@@ -36,19 +38,21 @@ class SceneNode:
 
 @dataclass(frozen=True)
 class Scene:
-    """The nodes and edges to draw, the query first.
+    """The nodes and edges to draw, the query first if it is a node.
 
     Args:
-        query: its id.
+        query: its id; None if the graph as a whole is asked about.
         nodes: from the inside out, by id on each ring.
         edges: pairs of places in `nodes`, each once, whatever its direction.
         hidden: how many nodes within the hops are left out.
+        bonds: what each of the edges is, if that is known: single, double, triple, aromatic.
     """
 
-    query: int
+    query: int | None
     nodes: tuple[SceneNode, ...]
     edges: tuple[tuple[int, int], ...]
     hidden: int
+    bonds: tuple[str | None, ...] = ()
 
 
 def scene_of(

@@ -4,6 +4,13 @@ window.zorro = window.zorro || {};
 
 // steps: [[kind, id, fidelity, added]]; fidelity: {value, lower, upper, samples, confidence}, or
 // null while the search goes on. Returns {update}, which takes the steps that there are by now.
+// What the marks of steps mean.
+zorro.stepMarks = function (wording) {
+  const shapes = {nodes: "squares", features: "dots"};
+  const said = wording.kept.map(({key, nouns}) => `${shapes[key]} are ${nouns}`).join(", ");
+  return `${wording.capital(said)}; hollow ones were taken out.`;
+};
+
 zorro.curve = function (container, {steps: known, fidelity, tau, wording, describe}) {
   let steps = known;
   const margin = {top: 14, right: 76, bottom: 40, left: 38};

@@ -1,9 +1,9 @@
-// A neighbourhood: the query in the centre, others on rings by distance, kept ones stressed.
+// A scene: a query among its neighbours, or a whole graph; kept nodes are stressed.
 "use strict";
 window.zorro = window.zorro || {};
 
-// scene: {nodes: [[id, x, y, hop, selected, class]], edges: [i, j, i, j, …], hidden}
-// onToggle(id), if given, makes each node a button; frame {reach, hops, dot} is that of a larger
+// scene: {nodes: [[id, x, y, hop, selected, kind]], edges: [i, j, i, j, …], bonds, hidden, centred}
+// onToggle(id), if given, makes each node a button; frame, from zorro.frame, is that of a larger
 // drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
 // Returns {svg, select}: select(ids) changes which nodes are kept.
 zorro.scene = function (
@@ -11,22 +11,22 @@ zorro.scene = function (
   scene,
   {wording, describe, onToggle = null, frame = null, onFit = null},
 ) {
-  const nodes = scene.nodes.map(([id, x, y, hop, selected, cls], place) => ({
+  const nodes = scene.nodes.map(([id, x, y, , selected, kind], place) => ({
     id,
     x,
     y,
-    hop,
     selected: Boolean(selected),
-    class: cls,
-    query: place === 0,
+    kind,
+    symbol: wording.symbol(kind),
+    query: scene.centred && place === 0,
+    first: place === 0,
   }));
-  const edges = d3
-    .range(0, scene.edges.length, 2)
-    .map((at) => [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]]);
+  const lines = d3.range(0, scene.edges.length, 2).flatMap((at) => {
+    const [one, other] = [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]];
+    return zorro.strokes(scene.bonds?.[at / 2]).map(([shift, dashed]) => ({one, other, shift, dashed}));
+  });
   const shapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolDiamond];
-  const reach = frame?.reach ?? (d3.max(nodes, (node) => Math.hypot(node.x, node.y)) || 1);
-  const dot = frame?.dot ?? 4; // the radius of nodes that are not kept
-  const hops = frame?.hops ?? (d3.max(nodes, (node) => node.hop) || 0);
+  const shared = frame ?? zorro.frame(scene);
   const svg = d3
     .select(container)
     .append("svg")
@@ -36,11 +36,7 @@ zorro.scene = function (
   let at = null; // the size and the places of the last drawing
 
   zorro.fitted(container, (width) => {
-    const height = Math.round(Math.min(width * (width < 480 ? 1 : 0.86), 480));
-    const scale = (Math.min(width, height) / 2 - 30) / reach;
-    const stretch = Math.max(0.8, Math.min(1.35, (width / 2 - 44) / (height / 2 - 30)));
-    const x = (node) => width / 2 + node.x * scale * stretch;
-    const y = (node) => height / 2 - node.y * scale;
+    const {height, x, y, rings} = zorro.sceneFit(scene.centred, shared, width);
     at = {width, height, x, y};
     svg.attr("width", width).attr("height", height).selectAll("*").remove();
 
@@ -48,23 +44,21 @@ zorro.scene = function (
       .append("g")
       .attr("class", "rings")
       .selectAll("ellipse")
-      .data(d3.range(1, hops + 1))
+      .data(rings)
       .join("ellipse")
       .attr("cx", width / 2)
       .attr("cy", height / 2)
-      .attr("rx", (hop) => hop * scale * stretch)
-      .attr("ry", (hop) => hop * scale);
+      .attr("rx", ({rx}) => rx)
+      .attr("ry", ({ry}) => ry);
 
     svg
       .append("g")
       .attr("class", "edges")
       .selectAll("line")
-      .data(edges)
+      .data(lines)
       .join("line")
-      .attr("x1", ([one]) => x(one))
-      .attr("y1", ([one]) => y(one))
-      .attr("x2", ([, other]) => x(other))
-      .attr("y2", ([, other]) => y(other));
+      .attr("stroke-dasharray", ({dashed}) => (dashed ? "3 3" : null))
+      .each(laid);
 
     const marks = svg
       .append("g")
@@ -83,7 +77,15 @@ zorro.scene = function (
     marks
       .append("path")
       .attr("class", "dot")
-      .style("fill", (node) => wording.colour(node.class));
+      .style("fill", (node) => (node.symbol ? null : wording.kindColour(node.kind)))
+      .style("--kind", (node) => (node.symbol ? wording.kindColour(node.kind) : null));
+    marks
+      .filter((node) => node.symbol)
+      .append("text")
+      .attr("class", "symbol")
+      .attr("dy", "0.35em")
+      .style("--on-kind", (node) => zorro.lettersOn(wording.kindColour(node.kind)))
+      .text((node) => node.symbol);
     marks.append("title");
     svg.append("g").attr("class", "labels");
     if (onToggle) zorro.sceneKeys(svg, {nodes, x, y, onToggle});
@@ -104,24 +106,26 @@ zorro.scene = function (
   function paint() {
     svg
       .selectAll(".edges line")
-      .attr("class", ([one, other]) => (stressed(one) && stressed(other) ? "stressed" : null));
+      .attr("class", ({one, other}) => (stressed(one) && stressed(other) ? "stressed" : null));
     const marks = svg
       .selectAll(".nodes > g")
       .attr(
         "class",
-        (node) => `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}`,
+        (node) =>
+          `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}` +
+          `${node.symbol ? " atom" : ""}`,
       );
     marks
       .select(".dot")
       .attr("d", (node) =>
-        d3.symbol(shapes[wording.shape(node.class)], Math.PI * radius(node) ** 2)(),
+        d3.symbol(shapes[wording.kindShape(node.kind)], Math.PI * radius(node) ** 2)(),
       );
     marks.select("title").text((node) => tip(node, wording));
     if (onToggle) {
       marks.attr("aria-pressed", (node) => String(node.selected));
       marks.attr("aria-label", (node) => wording.capital(wording.nodeName(node.id)));
     }
-    const labelled = nodes.filter(stressed);
+    const labelled = nodes.filter((node) => stressed(node) && !node.symbol);
     const label = (node) => wording.nodeLabel(node.id);
     svg
       .select(".labels")
@@ -139,12 +143,25 @@ zorro.scene = function (
   }
 
   function radius(node) {
-    return node.query ? 9 : node.selected ? 8 : dot;
+    if (node.symbol) return 11;
+    return node.query ? 9 : node.selected ? 8 : shared.dot;
+  }
+
+  // Lines of one bond lie beside each other.
+  function laid({one, other, shift}) {
+    const [x1, y1, x2, y2] = [at.x(one), at.y(one), at.x(other), at.y(other)];
+    const aside = (4.5 * shift) / (Math.hypot(x2 - x1, y2 - y1) || 1);
+    const [dx, dy] = [(y1 - y2) * aside, (x2 - x1) * aside];
+    d3.select(this)
+      .attr("x1", x1 + dx)
+      .attr("y1", y1 + dy)
+      .attr("x2", x2 + dx)
+      .attr("y2", y2 + dy);
   }
 
   function tip(node, words) {
     const parts = [words.capital(words.nodeName(node.id))];
-    if (node.class !== null) parts.push(words.className(node.class));
+    if (node.kind !== null && !node.symbol) parts.push(words.kindName(node.kind));
     if (node.query) parts.push("the one that is explained");
     parts.push(node.selected ? "kept fixed" : "not kept");
     return parts.join(" · ");
@@ -217,7 +234,21 @@ zorro.scene = function (
   }
 };
 
-// The classes that a drawing shows and what its marks mean.
+// The lines that an edge is drawn as: [how far beside the middle, whether it is dashed].
+zorro.strokes = (bond) =>
+  ({
+    double: [[-0.5, false], [0.5, false]],
+    triple: [[-1, false], [0, false], [1, false]],
+    aromatic: [[-0.5, false], [0.5, true]],
+  })[bond] ?? [[0, false]];
+
+// White or black, whichever can be read on a colour.
+zorro.lettersOn = function (colour) {
+  const {r, g, b} = d3.rgb(colour);
+  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#222222" : "#ffffff";
+};
+
+// The kinds of nodes that a drawing shows and what its marks mean.
 zorro.sceneLegend = function (container, scene, {wording}) {
   const list = d3.select(container).append("ul").attr("class", "legend");
   const shown = d3.group(
@@ -230,17 +261,17 @@ zorro.sceneLegend = function (container, scene, {wording}) {
     entry.append("span").text(text);
     return entry;
   };
-  for (const number of d3.sort(shown.keys())) {
-    item(`class shape-${wording.shape(number)}`, wording.className(number))
+  for (const number of wording.areAtoms ? [] : d3.sort(shown.keys())) {
+    item(`class shape-${wording.kindShape(number)}`, wording.kindName(number))
       .select(".swatch")
-      .style("background", wording.colour(number));
+      .style("background", wording.kindColour(number));
   }
-  item("ringed", "explained");
+  if (scene.centred) item("ringed", "explained");
   item("large", "kept fixed");
-  item("small", "context");
+  item(wording.areAtoms ? "hollow" : "small", scene.centred ? "context" : "not kept");
   if (scene.hidden > 0)
     list
       .append("li")
       .attr("class", "muted")
-      .text(`${wording.countedNodes(scene.hidden)} more within reach, not drawn`);
+      .text(wording.level.hidden(wording, scene.hidden));
 };
