@@ -13,6 +13,7 @@ from restored_models import restored
 
 from zorro import Explanation, Zorro, open_run
 from zorro.cli import subject
+from zorro.cli.named_task import NamedTask
 from zorro.data import load
 
 QUICK = ["--samples", 20, "--fresh-samples", 60]
@@ -227,8 +228,8 @@ def test_a_task_of_names_answers_as_the_one_at_hand(run, checkpoint, graph_file)
     # What workers on other machines get: they load data set and model themselves.
     named = {"dataset": None, "model": None, "checkpoint": str(checkpoint), "data_seed": None}
     options, question = {"samples": 20, "fresh_samples": 60}, {"why_not": 1}
-    digests = subject.digests_of(subject.load(**named))
-    sent = pickle.loads(pickle.dumps(subject.NamedTask(named, options, question, digests)))
+    digests = subject.load(**named).digests
+    sent = pickle.loads(pickle.dumps(NamedTask(named, options, question, digests)))
     data = load(graph_file)
     zorro = Zorro(restored(checkpoint), data.x, data.edge_index, **options)
     expected = zorro.explain(5, **question).to_dict() | {"seconds": 0}

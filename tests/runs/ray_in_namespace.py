@@ -29,6 +29,7 @@ from zorro.errors import RunError
 from zorro.runs import Outcome, Query, Task, open_run
 from zorro.runs.engines import InProcess, ray_cluster
 from zorro.runs.engines.ray_cluster import RayCluster
+from zorro.runs.given import OneGraph
 from zorro.runs.manifest import describe
 from zorro.runs.run import record
 from zorro.runs.task import Answer, GivenTask
@@ -88,7 +89,7 @@ def small_task() -> GivenTask:
     one = torch.randint(NODES, (2, 120))
     model = GCN(12, 8, num_layers=2, out_channels=3).eval()
     options = {"tau": 0.85, "search": "guided", "seed": 7}
-    return GivenTask(model, x, torch.cat([one, one.flip(0)], 1), options)
+    return GivenTask(model, OneGraph(x, torch.cat([one, one.flip(0)], 1)), options)
 
 
 def shown(outcomes: list[Outcome]) -> list[dict]:

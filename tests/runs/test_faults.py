@@ -97,7 +97,7 @@ def subject(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("subject")
     task = small_task()
-    np.savez(folder / "graph.npz", x=task.x.numpy(), edge_index=task.edge_index.numpy())
+    np.savez(folder / "graph.npz", x=task.data.x.numpy(), edge_index=task.data.edge_index.numpy())
     (folder / "my_small.py").write_text(
         f"import sys; sys.path.append({str(HERE)!r})\n"
         "from run_tasks import small_task\n"
@@ -105,8 +105,8 @@ def subject(tmp_path_factory):
     )
     np.savez(
         folder / "graph.npz",
-        x=task.x.numpy(),
-        edge_index=task.edge_index.numpy(),
+        x=task.data.x.numpy(),
+        edge_index=task.data.edge_index.numpy(),
         y=torch.zeros(60).long().numpy(),
     )
     words = ["--dataset", folder / "graph.npz", "--model", "my_small:build", "--nodes", "all"]

@@ -127,10 +127,10 @@ def verify(
     model: options.Model = None,
 ) -> None:
     """Check all that a run keeps: its rows, and that data set and model are still the same."""
-    from zorro.cli import subject
+    from zorro.cli import naming, subject
     from zorro.errors import RunError
     from zorro.runs import open_run
-    from zorro.show.report import refuse_other_data, refuse_other_model
+    from zorro.runs.again import refuse_other_data, refuse_other_model
 
     kept = open_run(run)
     kept.counts()
@@ -138,10 +138,10 @@ def verify(
     if damaged := _say_what_is_damaged(kept):
         raise RunError(f"{run}: {damaged} of {count} rows are damaged")
     said = f"{count} of {kept.asked} rows"
-    named = subject.named_by(kept, model=model) if graph else None
+    named = naming.named_by(kept, model=model) if graph else None
     if named is not None:
         loaded = subject.load(**named)
-        refuse_other_data(kept, loaded.data.x, loaded.data.edge_index, {})
+        refuse_other_data(kept, loaded.data.given(), loaded.model_kwargs)
         refuse_other_model(kept, loaded.model)
         said += f", {loaded.description}"
     terminal.results.print(f"verified  {run}: {said}", markup=False)

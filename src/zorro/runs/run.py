@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -17,21 +16,23 @@ from zorro.elements import KINDS
 from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explanation import Explanation, GraphSummary
 from zorro.graph.edge_index import Edges
-from zorro.graph.features import Features, size_of
+from zorro.graph.features import Features
 from zorro.model.function_model import as_module
 from zorro.model.predictor import Model
 from zorro.question import Level
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.flat import flat_rows
+from zorro.runs.given import Device, GivenData, ManyGraphs, OneGraph
 from zorro.runs.manifest import Manifest, describe
 from zorro.runs.store import Counts, DamagedRow, Store
-from zorro.runs.task import GivenTask, GraphsTask, Outcome, Outcomes, Query, Task
+from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
 
 if TYPE_CHECKING:
     import pandas
 
 _QUESTION = ("why_not", "contrast")
+_ENGINE = ("workers", "threads", "address", "gpus_per_worker")
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,7 @@ def explain_many(
     threads: int = 1,
     address: str | None = None,
     gpus_per_worker: float = 0.0,
-    device: str | torch.device | None = None,
+    device: Device | None = None,
     retry_failed: bool = False,
     on_outcome: Callable[[Outcome], None] = lambda outcome: None,
     **options: Any,
@@ -265,13 +266,21 @@ def explain_many(
         on_outcome: called with each outcome once it is kept.
         options: of `Zorro` and of `Zorro.explain`.
     """
-    question = _question(options)
-    if device is not None and not (isinstance(x, Tensor) and isinstance(edge_index, Tensor)):
-        raise InputError(f"device: expected None for a stored graph, got '{device}'")
-    task = GivenTask(as_module(model), x, edge_index, options, question, device)
-    every = distinct(nodes, size_of(x)[0])
-    wanted = _engine(engine, every, workers, threads, address, gpus_per_worker)
-    return _kept(Path(out), task, every, wanted, retry_failed, on_outcome)
+    return _explain_all(
+        model,
+        OneGraph(x, edge_index),
+        nodes,
+        out=out,
+        engine=engine,
+        workers=workers,
+        threads=threads,
+        address=address,
+        gpus_per_worker=gpus_per_worker,
+        device=device,
+        retry_failed=retry_failed,
+        on_outcome=on_outcome,
+        **options,
+    )
 
 
 def explain_graphs(
@@ -280,14 +289,6 @@ def explain_graphs(
     numbers: Iterable[SupportsIndex] | None = None,
     *,
     out: str | Path,
-    engine: EngineName | Engine = "auto",
-    workers: int | None = None,
-    threads: int = 1,
-    address: str | None = None,
-    gpus_per_worker: float = 0.0,
-    device: str | torch.device | None = None,
-    retry_failed: bool = False,
-    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
     **options: Any,
 ) -> Run:
     """Explain a model's answers for many graphs and keep the explanations in a folder.
@@ -299,64 +300,62 @@ def explain_graphs(
         graphs: PyG's `Data`: a list, a data set.
         numbers: which to explain, each once; a mask will do too; all when None.
         out: the run's folder.
-        engine: see `explain_many`.
-        workers: how many; one per core when None.
-        threads: of torch in each worker.
-        address: of a Ray cluster; one is started on this machine when None.
-        gpus_per_worker: that each worker on Ray is to have.
-        device: to which each worker takes model and graphs; where they are when None.
-        retry_failed: explain graphs again that could not be explained.
-        on_outcome: called with each outcome once it is kept.
-        options: of `Zorro.of_graphs` and of `Zorro.explain`.
+        options: how to compute, as `explain_many` takes it from `engine` to `on_outcome`; those of
+            `Zorro.of_graphs` and of `Zorro.explain`.
     """
-    question = _question(options)
-    listed = listed_graphs(graphs)
-    task = GraphsTask(as_module(model), listed, options, question, device)
-    every = distinct(range(len(listed)) if numbers is None else numbers, len(listed), "numbers")
-    wanted = _engine(engine, every, workers, threads, address, gpus_per_worker)
-    return _kept(Path(out), task, every, wanted, retry_failed, on_outcome)
+    data = ManyGraphs(listed_graphs(graphs))
+    every = range(data.count) if numbers is None else numbers
+    return _explain_all(model, data, every, name="numbers", out=out, **options)
 
 
-def _question(options: dict[str, Any]) -> dict[str, Any]:
-    """Take what is asked of `Zorro.explain` out of all options."""
-    question = {name: options.pop(name) for name in _QUESTION if name in options}
+def _explain_all(
+    model: Model,
+    data: GivenData,
+    asked: Iterable[SupportsIndex],
+    *,
+    name: str = "nodes",
+    out: str | Path,
+    engine: EngineName | Engine = "auto",
+    device: Device | None = None,
+    retry_failed: bool = False,
+    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
+    **options: Any,
+) -> Run:
+    """Explain what a run lacks, telling of each outcome; return the run.
+
+    Args:
+        model: that answers.
+        data: what is explained.
+        asked: which of it.
+        name: of that argument.
+        out: the run's folder.
+        engine: see `explain_many`; so for the rest.
+        device: to which each worker takes model and data.
+        retry_failed: explain again what could not be explained.
+        on_outcome: called with each outcome once it is kept.
+        options: of the engine, of `Zorro` and of `Zorro.explain`.
+    """
+    question, computing = _taken(options, _QUESTION), _taken(options, _ENGINE)
     if question.get("why_not") is not None:
         question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
-    return question
-
-
-def _engine(
-    engine: EngineName | Engine,
-    every: Sequence[int],
-    workers: int | None,
-    threads: int,
-    address: str | None,
-    gpus_per_worker: float,
-) -> Engine:
-    return engine_of(
-        engine,
-        queries=len(every),
-        workers=workers,
-        threads=threads,
-        address=address,
-        gpus_per_worker=gpus_per_worker,
+    task = GivenTask(as_module(model), data, options, question, device)
+    every = distinct(asked, data.count, name)
+    recorded = record(
+        Path(out),
+        task,
+        every,
+        manifest=describe(task, every),
+        engine=engine_of(engine, queries=len(every), **computing),
+        retry_failed=retry_failed,
     )
-
-
-def _kept(
-    out: Path,
-    task: GivenTask | GraphsTask,
-    every: Sequence[int],
-    engine: Engine,
-    retry_failed: bool,
-    on_outcome: Callable[[Outcome], None],
-) -> Run:
-    """Explain what a run lacks, telling of each outcome; return the run."""
-    manifest = describe(task, every)
-    recorded = record(out, task, every, manifest=manifest, engine=engine, retry_failed=retry_failed)
     for outcome in recorded:
         on_outcome(outcome)
     return open_run(out)
+
+
+def _taken(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Take some of the options out of all."""
+    return {name: options.pop(name) for name in names if name in options}
 
 
 def distinct(nodes: Iterable[SupportsIndex], count: int, name: str = "nodes") -> list[int]:
