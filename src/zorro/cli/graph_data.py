@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from zorro import data as datasets
 from zorro.data import GraphDataset
+from zorro.data.names import names_of_graphs
 from zorro.errors import InputError
 from zorro.graph.names import Names
 from zorro.models import EdgeInputs
@@ -50,8 +51,8 @@ class GraphData:
 
     @property
     def names(self) -> Names:
-        """What features and classes are called."""
-        return Names(classes=self.dataset.class_names, features=self.dataset.feature_names)
+        """What nodes, features, graphs and classes are called."""
+        return names_of_graphs(self.dataset)
 
     @property
     def features(self) -> Tensor | None:
@@ -87,6 +88,10 @@ class GraphData:
     def digest(self, model_kwargs: Mapping[str, Any]) -> str:
         """Return a digest of the graphs."""
         return graphs_digest(self.dataset.graphs, model_kwargs)
+
+    def shown(self) -> dict[str, Any]:
+        """Return what the pages show of it, as options of `zorro.show.report.write`."""
+        return {"graphs": self.dataset}
 
     def queries(self, spec: str, *, seed: int) -> list[int]:
         """Return the numbers of the graphs that a notation names."""

@@ -76,9 +76,7 @@ def group_of_each(groups: Iterable[Iterable[SupportsIndex]], columns: int) -> Te
     return torch.tensor([found.setdefault(key, len(found)) for key in keys])
 
 
-def gathered(
-    columns: Iterable[int], groups: Iterable[Sequence[int]]
-) -> list[tuple[int, ...]]:
+def gathered(columns: Iterable[int], groups: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
     """Return columns as the elements that they are: those of a group together, others alone.
 
     >>> gathered([0, 2, 3, 5], [(3, 2)])

@@ -157,7 +157,7 @@ class Explanation:
         """F_s, the selected features."""
         return self.selected.get(FEATURES, ())
 
-    def elements(self, kind: Kind) -> list[tuple[int, ...]]:
+    def elements(self, kind: str) -> list[tuple[int, ...]]:
         """Return what is kept of a kind, element by element: a group of features is one."""
         groups = self.parameters.feature_groups if kind == FEATURES else ()
         return gathered(self.selected.get(kind, ()), groups)

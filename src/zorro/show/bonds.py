@@ -1,13 +1,13 @@
-"""How bonds are drawn: as one line, as two or three, or as one beside a dashed one."""
+"""How bonds are drawn: as one line, as two or three, or as one with a dashed one on its left."""
 
 from __future__ import annotations
 
-Stroke = tuple[float, bool]  # how far beside the middle, in distances of lines, and if dashed
+Stroke = tuple[float, bool]  # how far to the left, in distances of lines, and if dashed
 
 _STROKES: dict[str, tuple[Stroke, ...]] = {
     "double": ((-0.5, False), (0.5, False)),
     "triple": ((-1.0, False), (0.0, False), (1.0, False)),
-    "aromatic": ((-0.5, False), (0.5, True)),
+    "aromatic": ((0.0, False), (1.0, True)),
 }
 
 

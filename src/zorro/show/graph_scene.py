@@ -1,4 +1,4 @@
-"""How a whole graph's explanation is laid out: all of a small graph, the kept part of a large one."""
+"""How a graph's explanation is laid out: all of a small graph, the kept part of a large one."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def graph_scene(selected: Sequence[int], layout: Layout, *, most: int = MOST_SHO
     ids = np.arange(size) if size <= most else _near(selected, layout, most)
     place = np.full(size, -1)
     place[ids] = np.arange(ids.size)
-    ends = place[layout.links]  # (e, 2)
+    ends = place[_turned(layout)]  # (e, 2)
     shown = np.flatnonzero((ends >= 0).all(axis=1))
     kept = set(selected)
     return Scene(
@@ -107,6 +107,28 @@ def _links(
     keys, first = keys[~is_loop], first[~is_loop]
     links = np.stack([keys // size, keys % size], axis=1)
     return links, [] if bonds is None else [bonds[edge] for edge in first.tolist()]
+
+
+def _turned(layout: Layout) -> Numbers:
+    """Return the links (e, 2) so turned that more of what hangs on their ends lies to the left.
+
+    A line beside the edge, such as an aromatic bond has, is then inside of its ring.
+    """
+    xy, links = layout.xy, layout.links
+    if not layout.bonds:
+        return links
+    beside = np.zeros_like(xy)
+    degree = np.zeros(len(xy))
+    for one, other in (links.T, links.T[::-1]):
+        np.add.at(beside, one, xy[other])
+        np.add.at(degree, one, 1.0)
+    one, other = links.T
+    along = xy[other] - xy[one]  # (e, 2)
+    off = np.zeros(len(links))
+    for end, far in ((one, other), (other, one)):
+        others = beside[end] - xy[far] - (degree[end] - 1)[:, None] * xy[end]  # (e, 2)
+        off += along[:, 0] * others[:, 1] - along[:, 1] * others[:, 0]
+    return np.where(off[:, None] < -1e-9, links[:, ::-1], links)
 
 
 def _near(selected: Sequence[int], layout: Layout, most: int) -> Numbers:

@@ -7,7 +7,7 @@ from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 Numbers = NDArray[np.int64]
@@ -50,13 +50,13 @@ def places(size: int, links: Numbers) -> Reals:
         row[nodes] = np.arange(nodes.size)
         inner = row[links[part[links[:, 0]] == number]]
         placed.append((nodes, _level(_apart(_of_one(nodes.size, inner)))))
-    return _beside(size, placed).round(6) + 0.0  # which makes -0.0 plain
+    return np.asarray(_beside(size, placed).round(6) + 0.0)  # which makes -0.0 plain
 
 
 def _of_one(size: int, links: Numbers) -> Reals:
     """Return where the nodes of a graph in one piece lie, (n, 2)."""
     if size <= 2:
-        return np.c_[np.arange(size, dtype=np.float64), np.zeros(size)]
+        return np.stack([np.arange(size, dtype=np.float64), np.zeros(size)], axis=1)
     if size > _MOST_RELAXED:
         return _scaled(_from_landmarks(size, links), links)
     hops = _hops(size, links)
@@ -106,7 +106,7 @@ def _from_landmarks(size: int, links: Numbers, landmarks: int = 50) -> Reals:
     return np.asarray(-centred @ right[:2].T)
 
 
-def _hops_from(graph: coo_array, node: int) -> Reals:
+def _hops_from(graph: csr_array, node: int) -> Reals:
     return np.asarray(shortest_path(graph, directed=False, unweighted=True, indices=node))
 
 
@@ -201,7 +201,7 @@ def _level(xy: Reals) -> Reals:
         _, _, axes = np.linalg.svd(xy, full_matrices=False)
         axes = axes * np.where(axes.sum(1) < 0, -1.0, 1.0)[:, None]
         xy = xy @ axes.T
-    return xy - (xy.max(0) + xy.min(0)) / 2
+    return np.asarray(xy - (xy.max(0) + xy.min(0)) / 2)
 
 
 def _beside(size: int, placed: list[tuple[Numbers, Reals]]) -> Reals:
@@ -214,6 +214,6 @@ def _beside(size: int, placed: list[tuple[Numbers, Reals]]) -> Reals:
     for (nodes, xy), span in zip(placed, spans, strict=True):
         if left > 0 and left + span[0] > widest:
             left, top, height = 0.0, top - height, 0.0
-        every[nodes] = xy + (left + span[0] / 2, top - span[1] / 2)
+        every[nodes] = xy + np.array([left + span[0] / 2, top - span[1] / 2])
         left, height = left + span[0], max(height, span[1])
-    return every - (every.max(0) + every.min(0)) / 2
+    return np.asarray(every - (every.max(0) + every.min(0)) / 2)

@@ -66,7 +66,7 @@ def _fitted(scene: Scene) -> Callable[[SceneNode], Place]:
 
 def _edge(one: Place, other: Place, bond: str | None) -> str:
     length = math.dist(one, other) or 1.0
-    aside = ((one[1] - other[1]) / length * _APART, (other[0] - one[0]) / length * _APART)
+    aside = ((other[1] - one[1]) / length * _APART, (one[0] - other[0]) / length * _APART)
     return "".join(
         f'<line x1="{one[0] + shift * aside[0]:.1f}" y1="{one[1] + shift * aside[1]:.1f}" '
         f'x2="{other[0] + shift * aside[0]:.1f}" y2="{other[1] + shift * aside[1]:.1f}" '

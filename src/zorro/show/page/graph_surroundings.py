@@ -19,6 +19,7 @@ from zorro.show.graph_scene import MOST_SHOWN, Layout, graph_scene, layout_of
 from zorro.show.page.surroundings import MOST_IN_FULL, Elements, NodeKinds, ShownValues
 from zorro.show.scene import Scene
 
+
 @dataclass(frozen=True, eq=False)
 class GraphSurroundings:
     """Graphs, each asked about as a whole, and what their parts are called.

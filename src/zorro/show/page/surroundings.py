@@ -74,14 +74,16 @@ class ShownValues:
         first = torch.tensor(nodes[:_MOST_ROWS], dtype=torch.long, device=device)
         wanted = torch.tensor(columns, dtype=torch.long, device=device)
         values = [
-            dict(zip(columns, row, strict=True))
-            for row in features.rows(first)[:, wanted].tolist()
+            dict(zip(columns, row, strict=True)) for row in features.rows(first)[:, wanted].tolist()
         ]
-        rows = [[_value(row, members, names) for members in shown] for row in values]
+        rows = [[shown_value(row, members, names) for members in shown] for row in values]
         return cls(nodes, [members[0] for members in elements], rows)
 
 
-def _value(row: Mapping[int, float], members: Sequence[int], names: Names) -> float | str:
+def shown_value(
+    row: Mapping[int, float] | Sequence[float], members: Sequence[int], names: Names
+) -> float | str:
+    """Return the value of a feature in a row; of a group the one that is set, or all values."""
     if len(members) == 1:
         return significant(row[members[0]])
     values = [row[column] for column in members]

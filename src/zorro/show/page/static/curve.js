@@ -2,8 +2,6 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// steps: [[kind, id, fidelity, added]]; fidelity: {value, lower, upper, samples, confidence}, or
-// null while the search goes on. Returns {update}, which takes the steps that there are by now.
 // What the marks of steps mean.
 zorro.stepMarks = function (wording) {
   const shapes = {nodes: "squares", features: "dots"};
@@ -11,6 +9,8 @@ zorro.stepMarks = function (wording) {
   return `${wording.capital(said)}; hollow ones were taken out.`;
 };
 
+// steps: [[kind, id, fidelity, added]]; fidelity: {value, lower, upper, samples, confidence}, or
+// null while the search goes on. Returns {update}, which takes the steps that there are by now.
 zorro.curve = function (container, {steps: known, fidelity, tau, wording, describe}) {
   let steps = known;
   const margin = {top: 14, right: 76, bottom: 40, left: 38};

@@ -137,7 +137,7 @@ zorro.explanation = function (
     for (const {key, nouns, label} of wording.kept) {
       list.append("dt").text(wording.capital(nouns));
       const place = list.append("dd");
-      if (key === "nodes" && detail.scene?.centred !== false) nodeLinks(place, held.nodes);
+      if (key === "nodes" && wording.level.nodesAreQueries) nodeLinks(place, held.nodes);
       else place.text(listed(held[key].map(label)));
     }
   }

@@ -19,6 +19,7 @@ zorro.levels = {
     outOf: (wording, {data}) => `of ${zorro.number(data.nodes)}`,
     data: "Graph",
     sizes: (wording, data) => [wording.countedNodes(data.nodes)],
+    nodesAreQueries: true,
     none: (wording) => `There is no such ${wording.node} in the graph.`,
   },
   graph: {
@@ -42,6 +43,7 @@ zorro.levels = {
       wording.countedQueries(data.graphs),
       wording.countedNodes(data.nodes),
     ],
+    nodesAreQueries: false,
     none: (wording) => `There is no such ${wording.query} in the data set.`,
   },
 };

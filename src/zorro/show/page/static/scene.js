@@ -23,8 +23,17 @@ zorro.scene = function (
   }));
   const lines = d3.range(0, scene.edges.length, 2).flatMap((at) => {
     const [one, other] = [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]];
-    return zorro.strokes(scene.bonds?.[at / 2]).map(([shift, dashed]) => ({one, other, shift, dashed}));
+    const bond = scene.bonds[at / 2] ?? null;
+    return zorro.strokes(bond).map(([shift, dashed]) => ({one, other, bond, shift, dashed}));
   });
+  const beside = d3.rollup(
+    lines.flatMap(({one, other}) => [
+      [one, other],
+      [other, one],
+    ]),
+    (pairs) => [...new Set(pairs.map(([, other]) => other))],
+    ([one]) => one,
+  );
   const shapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolDiamond];
   const shared = frame ?? zorro.frame(scene);
   const svg = d3
@@ -106,7 +115,10 @@ zorro.scene = function (
   function paint() {
     svg
       .selectAll(".edges line")
-      .attr("class", ({one, other}) => (stressed(one) && stressed(other) ? "stressed" : null));
+      .attr("class", ({one, other, bond}) => {
+        const isStressed = stressed(one) && stressed(other);
+        return `${bond ? "bond" : ""} ${isStressed ? "stressed" : ""}`.trim() || null;
+      });
     const marks = svg
       .selectAll(".nodes > g")
       .attr(
@@ -125,13 +137,14 @@ zorro.scene = function (
       marks.attr("aria-pressed", (node) => String(node.selected));
       marks.attr("aria-label", (node) => wording.capital(wording.nodeName(node.id)));
     }
-    const labelled = nodes.filter((node) => stressed(node) && !node.symbol);
-    const label = (node) => wording.nodeLabel(node.id);
+    const labelled = nodes.filter(stressed);
+    const label = (node) => (node.symbol ? String(node.id) : wording.nodeLabel(node.id));
     svg
       .select(".labels")
       .selectAll("text")
       .data(placed(labelled, at.x, at.y, label, at.width, at.height))
       .join("text")
+      .attr("class", (place) => (place.isNumber ? "number" : null))
       .attr("x", (place) => place.x)
       .attr("y", (place) => place.y)
       .attr("text-anchor", (place) => place.anchor)
@@ -143,15 +156,15 @@ zorro.scene = function (
   }
 
   function radius(node) {
-    if (node.symbol) return 11;
+    if (node.symbol) return 13;
     return node.query ? 9 : node.selected ? 8 : shared.dot;
   }
 
   // Lines of one bond lie beside each other.
   function laid({one, other, shift}) {
     const [x1, y1, x2, y2] = [at.x(one), at.y(one), at.x(other), at.y(other)];
-    const aside = (4.5 * shift) / (Math.hypot(x2 - x1, y2 - y1) || 1);
-    const [dx, dy] = [(y1 - y2) * aside, (x2 - x1) * aside];
+    const aside = (5 * shift) / (Math.hypot(x2 - x1, y2 - y1) || 1);
+    const [dx, dy] = [(y2 - y1) * aside, (x1 - x2) * aside];
     d3.select(this)
       .attr("x1", x1 + dx)
       .attr("y1", y1 + dy)
@@ -163,19 +176,20 @@ zorro.scene = function (
     const parts = [words.capital(words.nodeName(node.id))];
     if (node.kind !== null && !node.symbol) parts.push(words.kindName(node.kind));
     if (node.query) parts.push("the one that is explained");
-    parts.push(node.selected ? "kept fixed" : "not kept");
+    if (wording.keepsNodes) parts.push(node.selected ? "kept fixed" : "not kept");
     return parts.join(" · ");
   }
 
   // Each label goes where it hides nothing, beside its node, else above or below; or nowhere.
   function placed(shown, x, y, text, width, height) {
-    const taken = shown.map((node) => box(x(node), y(node), 20, 20));
+    const taken = shown.map((node) => box(x(node), y(node), room(node), room(node)));
     return shown
       .map((node) => {
         const label = shortened(text(node));
         const [w, h] = [label.length * 6.8 + 4, 15];
         const gap = node.query ? 18 : 12;
         const choices = [
+          ...(node.symbol ? [between(node, w, h)] : []),
           {
             x: x(node) + gap,
             y: y(node) + 4,
@@ -201,15 +215,37 @@ zorro.scene = function (
             area: box(x(node), y(node) + gap + 4, w, h),
           },
         ];
-        if (node.x < 0) [choices[0], choices[1]] = [choices[1], choices[0]];
+        if (node.x < 0 && !node.symbol) [choices[0], choices[1]] = [choices[1], choices[0]];
         const free = choices.find(
           ({area}) => inside(area, width, height) && !taken.some((other) => overlap(area, other)),
         );
         if (free === undefined) return null;
         taken.push(free.area);
-        return {...free, text: label};
+        return {...free, text: label, isNumber: node.symbol !== ""};
       })
       .filter(Boolean);
+  }
+
+  // An atom's number goes where the angle between its bonds is widest.
+  function between(node, w, h) {
+    const angles = d3.sort(beside.get(node) ?? [], (other) => angle(node, other));
+    const gaps = angles.map((other, at) => {
+      const from = angle(node, other);
+      const next = angles[(at + 1) % angles.length];
+      const wide = (angle(node, next) - from + 2 * Math.PI) % (2 * Math.PI) || 2 * Math.PI;
+      return {wide, middle: from + wide / 2};
+    });
+    const {middle} = d3.greatest(gaps, (gap) => gap.wide) ?? {middle: 0};
+    const [cx, cy] = [at.x(node) + 21 * Math.cos(middle), at.y(node) + 21 * Math.sin(middle)];
+    return {x: cx, y: cy + 4, anchor: "middle", area: box(cx, cy, w - 4, h - 4)};
+  }
+
+  function angle(node, other) {
+    return Math.atan2(at.y(other) - at.y(node), at.x(other) - at.x(node));
+  }
+
+  function room(node) {
+    return node.symbol ? 26 : 20;
   }
 
   function shortened(text) {
@@ -234,12 +270,12 @@ zorro.scene = function (
   }
 };
 
-// The lines that an edge is drawn as: [how far beside the middle, whether it is dashed].
+// The lines that an edge is drawn as: [how far to its left, whether it is dashed].
 zorro.strokes = (bond) =>
   ({
     double: [[-0.5, false], [0.5, false]],
     triple: [[-1, false], [0, false], [1, false]],
-    aromatic: [[-0.5, false], [0.5, true]],
+    aromatic: [[0, false], [1, true]],
   })[bond] ?? [[0, false]];
 
 // White or black, whichever can be read on a colour.
@@ -267,8 +303,10 @@ zorro.sceneLegend = function (container, scene, {wording}) {
       .style("background", wording.kindColour(number));
   }
   if (scene.centred) item("ringed", "explained");
-  item("large", "kept fixed");
-  item(wording.areAtoms ? "hollow" : "small", scene.centred ? "context" : "not kept");
+  if (wording.keepsNodes) {
+    item("large", "kept fixed");
+    item(wording.areAtoms ? "hollow" : "small", scene.centred ? "context" : "not kept");
+  }
   if (scene.hidden > 0)
     list
       .append("li")

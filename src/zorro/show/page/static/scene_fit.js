@@ -29,7 +29,8 @@ zorro.sceneFit = function (isCentred, frame, width) {
   }
 
   function asItIs() {
-    const [longest, margin, least, most] = [52, 26, 200, 480];
+    const [longest, margin, most] = [72, 34, 480];
+    const least = width < 480 ? 200 : 340;
     const across = Math.min(longest, (width / 2 - margin) / (frame.wide || 0.5));
     const wanted = 2 * (across * frame.high + margin);
     const height = Math.round(Math.max(least, Math.min(most, wanted)));

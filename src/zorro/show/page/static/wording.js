@@ -50,6 +50,7 @@ zorro.wording = function (labels, kept) {
       };
       return kept.map((key) => ({key, ...all[key]}));
     },
+    keepsNodes: kept.includes("nodes"),
     // The size of a set, of which count(key) are kept of a kind.
     size: (count) =>
       words.kept.map(({key, noun}) => counted(count(key), noun)).join("\u00a0×\u00a0"),
