@@ -44,8 +44,11 @@ INSIDE = {
     ),
     "explanation": "sentence notebook formats explanation meter",
     "runs": "digests given task manifest store folder flat engines run again listing export",
-    "show": "palette rings scene plot page report web",
-    "show.page": "html contents surroundings drawing card payload",
+    "show": ("palette bonds rings scene plane molecule graph_scene plot page report web"),
+    "show.page": (
+        "html contents surroundings node_surroundings graph_surroundings ground drawing card "
+        "payload"
+    ),
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "
         "announcement levels asked naming node_data graph_data subject named_task "
@@ -58,6 +61,7 @@ OUTER = {"cli"}
 # Imported where they are used, in functions.
 OPTIONAL = {
     "runs": {"pandas", "pyarrow", "ray"},
+    "show/molecule.py": {"rdkit"},
     "show/plot": {"matplotlib"},
     "paper": {"matplotlib"},  # its types
     "show/web": {"fastapi", "pydantic", "starlette", "uvicorn"},  # all of it, by one command alone
@@ -151,7 +155,7 @@ def test_only_names_that_exist_are_imported():
 def test_the_core_imports_only_the_core_dependencies(module):
     path = FILES[module].relative_to(ROOT).as_posix()
     allowed = CORE.union(
-        *(OPTIONAL[folder] for folder in OPTIONAL if path.startswith(f"{folder}/"))
+        *(OPTIONAL[folder] for folder in OPTIONAL if f"{path}/".startswith(f"{folder}/"))
     )
     foreign = {name.split(".")[0] for name in imports_of(FILES[module])} - allowed
     assert foreign <= set(sys.stdlib_module_names) | {"__future__"}

@@ -16,12 +16,13 @@ from torch_geometric.nn import GCN
 
 from zorro.graph.names import Names
 from zorro.runs.folder import OUTCOMES
+from zorro.runs.given import OneGraph
 
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
 
+from zorro.show.page.ground import Ground  # noqa: E402
 from zorro.show.web.app import create_app  # noqa: E402  (needs what is asked for above)
-from zorro.show.web.desk import Ground  # noqa: E402
 from zorro.show.web.guard import access_to  # noqa: E402
 from zorro.show.web.served import Broken, Served  # noqa: E402
 from zorro.show.web.server import address_of, configured, listen  # noqa: E402
@@ -59,9 +60,11 @@ def star(leaves=6011):
 
 
 def served(run, model, graph, **names):
-    ground = None if model is None else Ground(model.eval(), graph["x"], graph["edge_index"])
     given = Names(node="paper", feature="word", **names)
-    return Served(run, ground, y=None if model is None else graph["y"], names=given)
+    if model is None:
+        return Served(run, Ground(names=given))
+    data = OneGraph(graph["x"], graph["edge_index"])
+    return Served(run, Ground(data, model.eval(), y=graph["y"], names=given))
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +152,7 @@ def watched(app):
 
 
 def shown(page) -> list[int]:
-    return [int(row.get_attribute("data-node")) for row in page.locator(".rows tbody tr").all()]
+    return [int(row.get_attribute("data-query")) for row in page.locator(".rows tbody tr").all()]
 
 
 def verdict(page) -> str:
@@ -176,7 +179,7 @@ def test_rows_are_sorted_filtered_and_opened(page, address):
     assert shown(page)[-1] == 8
     page.locator("[name=nodes]").fill("2")
     assert shown(page) == [7, 20]
-    page.locator("tr[data-node='7'] a").click()
+    page.locator("tr[data-query='7'] a").click()
     page.wait_for_url("**#run=0&node=7")
     assert page.inner_text(".sentence").startswith("The model says")
     page.get_by_role("link", name="Next").click()

@@ -79,15 +79,17 @@ def group_of_each(groups: Iterable[Iterable[SupportsIndex]], columns: int) -> Te
 def gathered(columns: Iterable[int], groups: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
     """Return columns as the elements that they are: those of a group together, others alone.
 
-    >>> gathered([0, 2, 3, 5], [(3, 2)])
-    [(0,), (2, 3), (5,)]
+    Elements stand in the order of their first columns, those of a group in ascending order.
+
+    >>> gathered([3, 0, 2, 5], [(3, 2)])
+    [(2, 3), (0,), (5,)]
     """
     group_of = {column: number for number, group in enumerate(groups) for column in group}
     found: dict[tuple[str, int], list[int]] = {}
-    for column in sorted(columns):
+    for column in columns:
         key = ("group", group_of[column]) if column in group_of else ("alone", column)
         found.setdefault(key, []).append(column)
-    return [tuple(members) for members in found.values()]
+    return [tuple(sorted(members)) for members in found.values()]
 
 
 def one_hot_groups(x: Tensor) -> list[list[int]]:

@@ -432,7 +432,7 @@ def _add_errors(app: FastAPI) -> None:
 
 def _said(error: Any) -> str:
     """Return what is wrong with which argument."""
-    where = [str(part) for part in error["loc"] if part not in ("body", "path", "query")]
+    where = [str(part) for part in error["loc"][1:]]  # the first says where the request has it
     message = str(error["msg"])
     return f"{'.'.join(where) or 'body'}: {message[:1].lower()}{message[1:]}"
 

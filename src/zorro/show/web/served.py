@@ -124,8 +124,8 @@ class Served:
         if columns is None:
             return dict(held)
         of_column = {column: group for group in self.surroundings.groups for column in group}
-        whole = {each for column in columns for each in of_column.get(column, (column,))}
-        return {**held, FEATURES: sorted(whole)}
+        whole = [each for column in columns for each in of_column.get(column, (column,))]
+        return {**held, FEATURES: list(dict.fromkeys(whole))}
 
     def kept_detail(self, query: int) -> payload.Plain | None:
         """Return what is shown of the explanation that the run holds of a query, if any."""

@@ -229,9 +229,9 @@ zorro.scene = function (
   // An atom's number goes where the angle between its bonds is widest.
   function between(node, w, h) {
     const angles = d3.sort(beside.get(node) ?? [], (other) => angle(node, other));
-    const gaps = angles.map((other, at) => {
+    const gaps = angles.map((other, place) => {
       const from = angle(node, other);
-      const next = angles[(at + 1) % angles.length];
+      const next = angles[(place + 1) % angles.length];
       const wide = (angle(node, next) - from + 2 * Math.PI) % (2 * Math.PI) || 2 * Math.PI;
       return {wide, middle: from + wide / 2};
     });
