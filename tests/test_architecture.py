@@ -48,7 +48,7 @@ INSIDE = {
     "show.page": "html contents surroundings drawing card payload",
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "
-        "announcement levels asked naming node_data graph_data subject named_task "
+        "announcement levels asked naming feature_groups node_data graph_data subject named_task "
         "explaining datasets convert explain fidelity report reproduce runs serve train "
         "verify app"
     ),

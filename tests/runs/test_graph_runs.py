@@ -71,7 +71,7 @@ def test_a_frame_tells_the_level(model, graphs, tmp_path):
     pytest.importorskip("pandas")
     frame = explain_graphs(model, graphs, [2], out=tmp_path / "one", **OPTIONS).frame()
     assert frame["level"].tolist() == ["graph"]
-    assert frame["node"].tolist() == [2]
+    assert frame["graph"].tolist() == [2]
 
 
 def test_other_graphs_or_another_question_are_another_run(model, graphs, tmp_path):

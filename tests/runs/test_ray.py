@@ -114,7 +114,7 @@ def test_a_query_that_kills_its_workers_fails_alone(report):
     assert happened["positions"] == list(range(16))
     assert happened["others equal"]
     assert happened["poison"]["status"] == "failed"
-    assert f"died {MOST_DEATHS} times on this node" in happened["poison"]["error"]
+    assert f"died {MOST_DEATHS} times on this query" in happened["poison"]["error"]
 
 
 def test_a_query_that_raises_fails_alone(report):

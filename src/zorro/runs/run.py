@@ -1,4 +1,4 @@
-"""Explain many nodes, and read what came of it."""
+"""Explain many nodes or graphs, and read what came of it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _ENGINE = ("workers", "threads", "address", "gpus_per_worker")
 
 @dataclass(frozen=True)
 class Failure:
-    """A node that could not be explained, and why."""
+    """A node or graph that could not be explained, and why."""
 
-    node: int
+    node: int  # or the graph's number, as the run's level says
     error: str
     trace: str | None
 
@@ -47,10 +47,10 @@ class Failure:
 Row = Explanation | Failure | DamagedRow
 
 
-def described(row: DamagedRow) -> str:
-    """Say which row is damaged, and why."""
+def described(row: DamagedRow, level: Level) -> str:
+    """Say which row of a run of that level is damaged, and why."""
     where = "a row" if row.position is None else f"row {row.position}"
-    whose = "" if row.node is None else f" (node {row.node})"
+    whose = "" if row.node is None else f" ({level} {row.node})"
     return f"{where}{whose} is damaged: {row.reason}"
 
 
@@ -67,13 +67,15 @@ class Run:
         self.manifest: Manifest = folders.read_manifest(self.path)
 
     def __iter__(self) -> Iterator[Explanation]:
-        """Yield the explanations, in the order in which nodes were asked for.
+        """Yield the explanations, in the order in which they were asked for.
 
         A damaged row raises `RunError`; with `rows` the others can be read.
         """
         for row in self.rows(failed=False):
             if isinstance(row, DamagedRow):
-                raise RunError(f"{self.path}: {described(row)}: the other rows can be read")
+                raise RunError(
+                    f"{self.path}: {described(row, self.level)}: the other rows can be read"
+                )
             if isinstance(row, Explanation):
                 yield row
 
@@ -90,7 +92,7 @@ class Run:
 
     @property
     def asked(self) -> int:
-        """How many nodes were asked for."""
+        """How many nodes or graphs were asked for."""
         return int(self.manifest["queries"]["count"])
 
     def counts(self) -> Counts:
@@ -107,15 +109,15 @@ class Run:
             return {kind: store.median_length(kind) for kind in kinds if kind in KINDS}
 
     def explanation(self, node: SupportsIndex) -> Explanation:
-        """Return the explanation of a node."""
-        node = whole_number("node", node)
+        """Return the explanation of a node, or of a graph in a run of graphs."""
+        node = whole_number(self.level, node)
         for row in self.rows(node=node):
             if isinstance(row, Failure):
-                raise InputError(f"node: {node} could not be explained: {row.error}")
+                raise InputError(f"{self.level}: {node} could not be explained: {row.error}")
             if isinstance(row, DamagedRow):
-                raise RunError(f"{self.path}: {described(row)}")
+                raise RunError(f"{self.path}: {described(row, self.level)}")
             return row
-        raise InputError(f"node: {node} has not been explained in {self.path}")
+        raise InputError(f"{self.level}: {node} has not been explained in {self.path}")
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield the explanations that can be read; of damaged rows only `rows` tells."""
@@ -124,7 +126,7 @@ class Run:
                 yield row
 
     def failures(self) -> list[Failure]:
-        """Return the nodes that could not be explained."""
+        """Return the nodes or graphs that could not be explained."""
         return [row for row in self.rows(failed=True) if isinstance(row, Failure)]
 
     def damaged(self) -> list[DamagedRow]:
@@ -132,10 +134,10 @@ class Run:
         return [row for row in self.rows() if isinstance(row, DamagedRow)]
 
     def rows(self, **which: Any) -> Iterator[Row]:
-        """Yield every row in the order in which nodes were asked for, whatever became of it.
+        """Yield every row in the order in which it was asked for, whatever became of it.
 
         An explanation, a failure, or a damaged row with the reason why it cannot be used: columns
-        of other types, a text that is no explanation, one of another node, or one that disagrees
+        of other types, a text that is no explanation, one of another query, or one that disagrees
         with the row about what was shown. If the file itself ends in the middle, the last one is
         damaged and says so.
 
@@ -172,12 +174,12 @@ class Run:
             yield from store.outcomes(**which)
 
     def frame(self) -> pandas.DataFrame:
-        """Return one row per query, with lists of nodes and features."""
+        """Return one row per query, see `flat.columns`."""
         try:
             import pandas
         except ImportError:
             raise MissingExtraError("a data frame", "runs") from None
-        return pandas.DataFrame(list(flat_rows(self.stored_rows())))
+        return pandas.DataFrame(list(flat_rows(self.stored_rows(), self.level)))
 
     def _row(self, outcome: Outcome) -> Row:
         """Return what an outcome stands for, if it is consistent."""
@@ -186,7 +188,7 @@ class Run:
             return Failure(query.node, outcome.error or "", outcome.trace)
         if not 0 <= query.position < self.asked:
             return DamagedRow(
-                query.position, query.node, f"position: {self.asked} nodes were asked for"
+                query.position, query.node, f"position: {self.asked} {self.level}s were asked for"
             )
         try:
             found = Explanation.from_json(outcome.explanation)
@@ -196,7 +198,7 @@ class Run:
         if found.status == "conditional":  # which earlier versions called something else
             told = (query.node, "conditional", False)
         if (found.query.index, found.status, found.certified) != told:
-            reason = "node, status or certified: not those of the explanation"
+            reason = f"{self.level}, status or certified: not those of the explanation"
             return DamagedRow(query.position, query.node, reason)
         if found.query.level != self.level:
             reason = f"level: {found.query.level}, in a run of level {self.level}"
@@ -222,7 +224,7 @@ class Run:
 
 
 def open_run(path: str | Path) -> Run:
-    """Return a run that `explain_many` or `zorro explain --out` made."""
+    """Return a run that `explain_many`, `explain_graphs` or `zorro explain --out` made."""
     return Run(path)
 
 
