@@ -13,6 +13,7 @@ from zorro.cut import Extractor
 from zorro.elements import Element, Selection
 from zorro.errors import ModelError
 from zorro.evaluation import BatchedEvaluator
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 from zorro.noise.draws import DenseDraws
@@ -74,7 +75,7 @@ def a_graph(seed=0, nodes=30, features=6, probability=0.08):
 
 def evaluator_of(model, x, edge_index, *, query=3, memory=1 << 24, samples=range(40), **options):
     predictor = Predictor(model)
-    graph = Extractor(predictor, x, edge_index, **options).extract(query)
+    graph = Extractor(predictor, Graph(x, edge_index), **options).extract(query)
     return BatchedEvaluator(predictor, graph, draws_for(graph, x, samples), memory=memory)
 
 
@@ -242,7 +243,7 @@ def test_the_papers_four_node_example_by_enumeration():
     x = torch.tensor([[1.0], [0.0], [0.0], [2.0]])
     edge_index = torch.tensor([(a, b) for a in range(4) for b in range(4) if a != b]).t()
     predictor = Predictor(SumOfNeighbours())
-    graph = Extractor(predictor, x, edge_index).extract(0)
+    graph = Extractor(predictor, Graph(x, edge_index)).extract(0)
     assert graph.predicted_class == 1
     evaluator = BatchedEvaluator(predictor, graph, DenseDraws(EVERY_ASSIGNMENT.unsqueeze(-1)))
 
