@@ -313,9 +313,9 @@ class Zorro:
             on_step: told of each step of the search; what it raises ends the search.
         """
         budget = budget_of(self.parameters)
-        decision = decision_of(why_not, contrast)
 
         def on(graph: ComputationalGraph) -> Explanation:
+            decision = decision_of(why_not, contrast, classes=graph.scores.numel())
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
@@ -445,8 +445,8 @@ class Zorro:
         p = self.parameters
         count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
-        decision = decision_of(why_not, contrast)
         graph = on_a_sufficient_cut(self._source, node, self._guarded_with_nothing_kept)
+        decision = decision_of(why_not, contrast, classes=graph.scores.numel())
         event = decision.event(graph.scores, graph.asked)
         fresh = range(p.samples, p.samples + count)  # those before it are the search's
         return Meter(

@@ -73,9 +73,9 @@ def a_graph(seed=0, nodes=30, features=6, probability=0.08):
     return x, edge_index
 
 
-def evaluator_of(model, x, edge_index, *, query=3, memory=1 << 24, samples=range(40), **options):
+def evaluator_of(model, x, edge_index, kwargs=None, *, query=3, memory=1 << 24, samples=range(40)):
     predictor = Predictor(model)
-    graph = Extractor(predictor, Graph(x, edge_index), **options).extract(query)
+    graph = Extractor(predictor, Graph(x, edge_index, kwargs or {})).extract(query)
     return BatchedEvaluator(predictor, graph, draws_for(graph, x, samples), memory=memory)
 
 
@@ -193,7 +193,7 @@ def test_extra_tensors_follow_into_subgraph_and_batch():
         "scale": 2.0,
     }
     model = WithEdgeAttributes(6, 4)
-    evaluator = evaluator_of(model, x, edge_index, model_kwargs=kwargs)
+    evaluator = evaluator_of(model, x, edge_index, kwargs)
     graph = evaluator.graph
     assert 1 < graph.candidates.numel() < 30
     whole = model.eval()(x, edge_index, **kwargs)[3]
@@ -210,7 +210,7 @@ def test_edge_weights_follow():
     torch.manual_seed(3)
     weight = torch.rand(edge_index.size(1)) * 3
     model = TwoGraphConvolutions(6, 3)
-    evaluator = evaluator_of(model, x, edge_index, model_kwargs={"edge_weight": weight})
+    evaluator = evaluator_of(model, x, edge_index, {"edge_weight": weight})
     whole = model.eval()(x, edge_index, weight)[3]
     assert torch.allclose(evaluator.graph.scores, whole, atol=1e-5)
     assert not torch.allclose(whole, model(x, edge_index)[3], atol=1e-2)

@@ -369,7 +369,7 @@ def both(
     model, x, edge_index, *, query, kwargs=None, samples=30, wanted="traced", kind=None, hops=None
 ):
     predictor = Predictor(model, threshold=0.0)
-    extractor = Extractor(predictor, Graph(x, edge_index, kwargs), hops=hops)
+    extractor = Extractor(predictor, Graph(x, edge_index, kwargs or {}), hops=hops)
     graph = extractor.extract(query)
     draws = draws_of(
         resolve(kind or "column-marginals", x),

@@ -48,18 +48,26 @@ class Versus:
 
     def event(self, scores: Tensor, query: Query) -> Event:
         """Return that the predicted class beats the other, or that the other is not predicted."""
-        other = whole_number("why_not", self.other, scores.numel(), what="a class")
         predicted = int(scores.argmax())
-        if other == predicted:
+        if self.other == predicted:
             raise InputError(
-                f"why_not: expected another class than the prediction of {query}, which is {other}"
+                f"why_not: expected another class than the prediction of {query}, which is "
+                f"{predicted}"
             )
-        return Beats(predicted, other) if self.contrast == "beats" else PredictsOtherThan(other)
+        if self.contrast == "beats":
+            return Beats(predicted, self.other)
+        return PredictsOtherThan(self.other)
 
 
-def decision_of(why_not: SupportsIndex | None, contrast: Contrast) -> Decision:
-    """Return what is asked: that the prediction stays, or that it is not another class."""
+def decision_of(why_not: SupportsIndex | None, contrast: Contrast, *, classes: int) -> Decision:
+    """Return what is asked: that the prediction stays, or that it is not another class.
+
+    Args:
+        why_not: the other class, as a user gives it.
+        contrast: in what sense.
+        classes: how many there are.
+    """
     check_choice("contrast", contrast, CONTRASTS)
     if why_not is None:
         return SameClass()
-    return Versus(whole_number("why_not", why_not, what="a class"), contrast)
+    return Versus(whole_number("why_not", why_not, classes, what="a class"), contrast)
