@@ -93,6 +93,11 @@ def test_a_run_on_a_cluster_of_its_own_finds_what_is_found_in_process(report):
     assert happened["handler restored"]
 
 
+def test_graphs_are_explained_as_they_are_in_process(report):
+    assert report["graphs"]["equal"]
+    assert report["graphs"]["told"] == ["graph 4", "graph 0", "graph 5"]
+
+
 def test_a_killed_worker_loses_and_doubles_nothing(report):
     happened = report["killed worker"]
     assert sorted(happened["yielded"]) == list(range(16))
