@@ -46,7 +46,7 @@ INSIDE = {
         "found budget certificate paper guided certified beyond_chance multiple inquiry guarding"
     ),
     "explanation": "sentence notebook formats explanation making meter",
-    "runs": "digests given task manifest store folder flat engines run again listing export",
+    "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette rings scene plot page report web",
     "show.page": "html contents surroundings drawing card payload",
     "cli": (

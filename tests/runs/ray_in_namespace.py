@@ -32,7 +32,7 @@ from zorro.runs.engines import InProcess, ray_cluster
 from zorro.runs.engines.ray_cluster import RayCluster
 from zorro.runs.given import ManyGraphs, OneGraph
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.runs.task import Answer, GivenTask
 
 NODES = 60

@@ -23,7 +23,7 @@ from zorro.runs.engines import InProcess
 from zorro.runs.flat import columns
 from zorro.runs.folder import MANIFEST, OUTCOMES, locked
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.runs.store import Store
 from zorro.runs.task import GivenTask, Query, failed
 

@@ -19,7 +19,7 @@ from zorro.explanation import Explanation
 from zorro.runs import Engine, Failure, Outcome, Query, Run, Task, open_run
 from zorro.runs.folder import is_run
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.runs.task import GivenTask
 
 STDOUT = "-"
