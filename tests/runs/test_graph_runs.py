@@ -113,3 +113,15 @@ def test_a_failure_and_a_damaged_row_are_of_graphs(model, graphs, tmp_path):
         store.execute("UPDATE outcomes SET explanation = '['")
     with pytest.raises(RunError, match=r"row 0 \(graph 2\) is damaged"):
         list(open_run(tmp_path / "run"))
+
+
+def test_a_device_is_the_workers_and_the_callers_graphs_stay(model, graphs, tmp_path):
+    given = [graph.x for graph in graphs]
+    runs = [
+        explain_graphs(model, graphs, [3], out=tmp_path / str(device), device=device, **OPTIONS)
+        for device in (None, "cpu")
+    ]
+    assert timeless(runs[0]) == timeless(runs[1])
+    assert all(graph.x is x for graph, x in zip(graphs, given, strict=True))
+    with pytest.raises(InputError, match="device: 'tape' cannot be used here"):
+        explain_graphs(model, graphs, [3], out=tmp_path / "other", device="tape", **OPTIONS)
