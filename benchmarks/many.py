@@ -28,7 +28,7 @@ from zorro.runs.engines import InProcess, Processes
 from zorro.runs.engines.engine import Engine
 from zorro.runs.given import OneGraph
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.runs.task import Answer, GivenTask, Query
 
 RESULTS = Path(__file__).parent / "results"

@@ -21,7 +21,7 @@ from zorro.errors import RunError
 from zorro.runs.engines import InProcess
 from zorro.runs.folder import OUTCOMES
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 
 HERE = Path(__file__).parent
 KILLS = 25
@@ -174,7 +174,7 @@ def test_a_read_only_folder_can_be_read_and_not_written(tmp_path):
         "from run_tasks import small_task\n"
         "from zorro.runs.engines import InProcess\n"
         "from zorro.runs.manifest import describe\n"
-        "from zorro.runs.run import record\n"
+        "from zorro.runs.many import record\n"
         "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\n"
         "path, task = Path(sys.argv[1]), small_task()\n"
         "print([e.node for e in open_run(path)])\n"
@@ -217,7 +217,7 @@ def test_a_full_disk_is_said_and_what_is_there_stays(tmp_path):
         "from run_tasks import small_task\n"
         "from zorro.runs.engines import InProcess\n"
         "from zorro.runs.manifest import describe\n"
-        "from zorro.runs.run import record\n"
+        "from zorro.runs.many import record\n"
         "path, task, nodes, kept = Path(sys.argv[1]) / 'run', small_task(), list(range(60)), []\n"
         "manifest = describe(task, nodes)\n"
         "try:\n"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import typer
 
 from zorro.cli.levels import Told, agreed
 from zorro.errors import InputError
 from zorro.question import LEVELS, Level
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,8 @@ def asked(
         queries: of `--queries`, where each part may begin with its level.
         level: of `--level`, which must not contradict.
     """
-    every = {"--nodes": nodes, "--graphs": graphs, "--queries": queries}
-    given = [(option, text) for option, text in every.items() if text is not None]
-    if len(given) != 1:
-        came = " and ".join(option for option, _ in given) or "none"
-        raise typer.BadParameter(f"expected one of them, got {came}", param_hint=" / ".join(every))
-    ((option, text),) = given
-    spec, told = text, [] if level is None else [Told("--level", "", _level("--level", level))]
+    option, text = _only({"--nodes": nodes, "--graphs": graphs, "--queries": queries})
+    spec, told = text, [] if level is None else [Told("--level", level, _level("--level", level))]
     if option == "--queries":
         spec, levels = _without_levels(text)
         told += [Told(option, text, each) for each in levels]
@@ -50,6 +49,26 @@ def asked(
     if told:
         agreed(told)
     return Asked(tuple(told), spec)
+
+
+def one_asked(*, node: int | None, graph: int | None) -> tuple[Told, int]:
+    """Return which of the two levels is meant, and the number of the node or graph.
+
+    Args:
+        node: of `--node`.
+        graph: of `--graph`.
+    """
+    option, number = _only({"--node": node, "--graph": graph})
+    return Told(option, str(number), "node" if option == "--node" else "graph"), number
+
+
+def _only(every: Mapping[str, T | None]) -> tuple[str, T]:
+    """Return the one option that is given, with its value."""
+    given = [(option, value) for option, value in every.items() if value is not None]
+    if len(given) != 1:
+        came = " and ".join(option for option, _ in given) or "none"
+        raise typer.BadParameter(f"expected one of them, got {came}", param_hint=" / ".join(every))
+    return given[0]
 
 
 def _without_levels(text: str) -> tuple[str, list[Level]]:

@@ -95,7 +95,7 @@ def explain(
         ),
     ] = "10",
     max_seconds: Annotated[
-        float | None, typer.Option(help="Time for one node's search, for the guided one.")
+        float | None, typer.Option(help="Time for one search, for the guided one.")
     ] = None,
     max_elements: Annotated[
         int | None, typer.Option(help="Most nodes and features together, for the guided search.")
@@ -108,6 +108,14 @@ def explain(
             "Without it those of the certificate do, or 1,000 where there is none."
         ),
     ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND,…",
+            help="What a set may be of: nodes,features or one of them; the other stays as it is.",
+        ),
+    ] = "nodes,features",
+    feature_groups: options.FeatureGroups = None,
     noise: options.Noise = "column-marginals",
     seed: Annotated[int, typer.Option(help="Seed of the noise and of random:N.")] = 0,
     hops: options.Hops = None,
@@ -127,7 +135,7 @@ def explain(
         typer.Option(
             metavar="NAME",
             help="Where to compute: in-process, processes, ray, or auto: processes for more than "
-            "a few nodes. What is found does not depend on it.",
+            "a few queries. What is found does not depend on it.",
         ),
     ] = "auto",
     workers: Annotated[
@@ -147,14 +155,16 @@ def explain(
         typer.Option(help="GPUs that each actor of Ray gets, with --device cuda; 0.25 is a part."),
     ] = 0.0,
     device: Annotated[
-        str, typer.Option(metavar="cpu|cuda", help="Where graph and model are held.")
+        str, typer.Option(metavar="cpu|cuda", help="Where data and model are held.")
     ] = "cpu",
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Explain nodes again that failed in this run.")
+        bool, typer.Option("--retry-failed", help="Explain again what failed in this run.")
     ] = False,
     json_progress: Annotated[
         bool,
-        typer.Option("--json-progress", help="A line of JSON on stderr per node, once it is kept."),
+        typer.Option(
+            "--json-progress", help="A line of JSON on stderr per query, once it is kept."
+        ),
     ] = False,
     threads: options.Threads = 1,
 ) -> None:
@@ -193,6 +203,8 @@ def explain(
         "max_seconds": max_seconds,
         "beyond_chance": beyond_chance,
         "max_elements": max_elements,
+        "keep": tuple(kind.strip() for kind in keep.split(",")) if keep else (),
+        "feature_groups": on.feature_groups(feature_groups),
     }
     question: dict[str, Any] = {"why_not": why_not, "contrast": contrast}
     chosen = engine_of(

@@ -76,7 +76,7 @@ def named_by(
         refuse_code(named["model"], path, trusted)
     if named["dataset"] is None and named["checkpoint"] is None:
         return None
-    return {**named, "told": [Told("this run", "", run.level)]}
+    return {**named, "told": [Told("RUN", "", run.level)]}
 
 
 def refuse_code(model: object, file: Path, trusted: Collection[str]) -> None:

@@ -66,13 +66,20 @@ def show(
     node: Annotated[
         int | None, typer.Option(help="Show the explanation of this node in full.")
     ] = None,
+    graph: Annotated[
+        int | None, typer.Option(help="Of this graph, if the run is of graphs.")
+    ] = None,
 ) -> None:
     """Show what a run was asked and what came of it."""
+    from zorro.cli.asked import one_asked
+    from zorro.cli.levels import Told, agreed
     from zorro.runs import open_run
 
     kept = open_run(run)
-    if node is not None:
-        terminal.results.print(str(kept.explanation(node)), markup=False)
+    if node is not None or graph is not None:
+        told, number = one_asked(node=node, graph=graph)
+        agreed([Told("RUN", "", kept.level), told])
+        terminal.results.print(str(kept.explanation(number)), markup=False)
         return
     counts = kept.counts()
     if 0 < counts.explained <= _MOST_LISTED:
@@ -97,9 +104,9 @@ def show(
 def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Target = None) -> None:
     """Write a run as one file for other tools.
 
-    Parquet and CSV have one row per node, those that failed too, with lists of nodes and features
-    (in CSV as JSON); a damaged row has that as its status. JSON lines hold each explanation whole,
-    as `Explanation.from_json` reads it.
+    Parquet and CSV have one row per node or graph, those that failed too, with lists of nodes and
+    features (in CSV as JSON); a damaged row has that as its status. JSON lines hold each
+    explanation whole, as `Explanation.from_json` reads it.
     """
     from zorro.errors import InputError
     from zorro.runs import open_run
@@ -153,7 +160,7 @@ def _say_what_is_damaged(run: Run) -> int:
 
     damaged = run.damaged()
     for row in damaged[:_MOST_LISTED]:
-        terminal.messages.print(described(row), markup=False)
+        terminal.messages.print(described(row, run.level), markup=False)
     if len(damaged) > _MOST_LISTED:
         terminal.messages.print(f"and {len(damaged) - _MOST_LISTED} more", markup=False)
     return len(damaged)

@@ -14,6 +14,7 @@ from zorro import models
 from zorro.arguments import check_device
 from zorro.cli import naming
 from zorro.cli.announcement import announce
+from zorro.cli.feature_groups import chosen_groups
 from zorro.cli.graph_data import GraphData
 from zorro.cli.levels import Told, agreed
 from zorro.cli.node_data import NodeData
@@ -57,6 +58,11 @@ class Subject:
         asked = {**self.data.options(options), "model_kwargs": self.model_kwargs}
         return GivenTask(self.model, self.data.given(), asked, question or {})
 
+    def feature_groups(self, text: str | None) -> list[list[int]] | None:
+        """Return the groups of columns that `--feature-groups` means, None if it is not given."""
+        features = self.data.features if text is not None else None
+        return chosen_groups(text, columns=self.data.num_features, features=features)
+
     @property
     def digests(self) -> tuple[str, str]:
         """Digests of the data and of the model; of a stored graph the recorded one."""
@@ -95,7 +101,7 @@ def load(
         beside = Path(str(checkpoint)).with_suffix(".json")
         naming.refuse_code(record["architecture"], beside, trusted)
     architecture = naming.given(model, "--model", record.get("architecture"), checkpoint)
-    level = _level(name, checkpoint, record, told)
+    level = agreed([*_told(name, checkpoint, record, given=dataset is not None), *told]).level
     seed = record.get("data_seed", 0) if data_seed is None else data_seed
     data: SubjectData = _DATA[level].load(name, seed=seed)
     network = _network(architecture, data, checkpoint, record)
@@ -109,16 +115,23 @@ def load(
     return Subject(network, data, description, data.model_kwargs(inputs))
 
 
-def _level(
-    dataset: str, checkpoint: str | None, record: Mapping[str, Any], told: Sequence[Told]
-) -> Level:
-    """Return whether nodes or graphs are asked about, which all that is named must agree on."""
+def _told(
+    dataset: str, checkpoint: str | None, record: Mapping[str, Any], *, given: bool
+) -> list[Told]:
+    """Return whether data set and checkpoint are about nodes or graphs.
+
+    Args:
+        dataset: its name.
+        checkpoint: a file, or `paper`.
+        record: beside the checkpoint.
+        given: whether the data set is by an option, and not by the record.
+    """
     holds: Level = "graph" if datasets.is_graph_dataset(dataset) else "node"
-    every = [*told, Told("--dataset", dataset, holds)]
-    if record:
-        trained = Told("--checkpoint", str(checkpoint), naming.level_in(record), "a model of {}")
-        every.append(trained)
-    return agreed(every).level
+    told = [Told("--dataset" if given else "the checkpoint's data set", dataset, holds)]
+    if record or checkpoint == naming.PAPER:
+        level = naming.level_in(record)
+        told.append(Told("--checkpoint", str(checkpoint), level, "a model of {}"))
+    return told
 
 
 def _network(

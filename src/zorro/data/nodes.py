@@ -54,7 +54,7 @@ def parse_nodes(
     if spec.strip().lower() == "paper":
         if dataset is None:
             raise InputError(
-                'nodes "paper" needs one of the paper\'s data sets by name, got none: '
+                'nodes: expected one of the paper\'s data sets by name for "paper", got none: '
                 "name the data set, or give node numbers"
             )
         return in_range(paper_nodes(dataset), what="nodes", count=count)

@@ -44,18 +44,18 @@ def select(
         return list(range(count))
     if word == "test":
         if (part := test()) is None:
-            raise InputError(f'{what} "test" needs {lacking}, which the data set lacks: use "all"')
+            raise InputError(f'{what}: expected {lacking} for "test", got none: use "all"')
         numbers: list[int] = part.tolist()
         return numbers
     if word.startswith("random:"):
         amount = word.removeprefix("random:").strip()
         if not amount.isdecimal() or int(amount) == 0:
-            raise InputError(f"{what} must be {forms}, got {spec!r}: give a count of at least 1")
+            raise InputError(f"{what}: expected {forms}, got {spec!r}: give a count of at least 1")
         return _drawn(spec, int(amount), what=what, count=count, test=test(), seed=seed)
     try:
         listed = [int(part) for part in spec.split(",")]
     except ValueError:
-        raise InputError(f"{what} must be {forms}, got {spec!r}") from None
+        raise InputError(f"{what}: expected {forms}, got {spec!r}") from None
     return in_range(list(dict.fromkeys(listed)), what=what, count=count)
 
 
@@ -63,7 +63,7 @@ def in_range(numbers: list[int], *, what: str, count: int) -> list[int]:
     """Return the numbers if all are among so many, or raise `InputError`."""
     for number in numbers:
         if not 0 <= number < count:
-            raise InputError(f"{what} must lie between 0 and {count - 1}, got {number}")
+            raise InputError(f"{what}: expected numbers from 0 to {count - 1}, got {number}")
     return numbers
 
 
@@ -74,6 +74,6 @@ def _drawn(
     if amount > len(pool):
         kind = what if test is None else f"test {what}"
         raise InputError(
-            f"{spec!r} asks for {amount} {what}, but there are only {len(pool)} {kind}"
+            f"{what}: expected at most {len(pool)}, as there are so many {kind}, got {spec!r}"
         )
     return sorted(np.random.default_rng(seed).choice(pool, size=amount, replace=False).tolist())
