@@ -18,14 +18,13 @@ from zorro.graph.names import Names
 from zorro.runs.folder import OUTCOMES
 from zorro.runs.given import OneGraph
 
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
 
-from zorro.show.page.ground import Ground  # noqa: E402
-from zorro.show.web.app import create_app  # noqa: E402  (needs what is asked for above)
-from zorro.show.web.guard import access_to  # noqa: E402
-from zorro.show.web.served import Broken, Served  # noqa: E402
-from zorro.show.web.server import address_of, configured, listen  # noqa: E402
+from local_server import served_at
+
+from zorro.show.page.ground import Ground
+from zorro.show.web.served import Broken, Served
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
 answered = []  # what the servers were asked: path, where from, status
@@ -122,18 +121,8 @@ def reading_only(tmp_path_factory):
 
 
 def serving(runs):
-    """Serve runs in a thread for as long as they are needed, at the address that is given."""
-    with listen("127.0.0.1", 0) as listening:
-        port = listening.getsockname()[1]
-        access = access_to("127.0.0.1", port)
-        server = uvicorn.Server(configured(watched(create_app(runs, access=access))))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield address_of(access)
-        server.should_exit = True
-        thread.join(10)
+    """Serve runs at the address that is given, noting what is asked."""
+    yield from served_at(runs, around=watched)
 
 
 def watched(app):
@@ -352,7 +341,7 @@ def test_files_are_saved(desk, address, kind, tmp_path):
         desk.get_by_role("button", name=f"Save as {kind}").click()
     file = tmp_path / "saved"
     download.value.save_as(file)
-    assert download.value.suggested_filename == f"zorro-7.{kind.lower()}"
+    assert download.value.suggested_filename == f"zorro-node-7.{kind.lower()}"
     if kind == "JSON":
         assert json.loads(file.read_text())["explanation"]["nodes"] == [7, 8]
     else:

@@ -73,8 +73,8 @@
       run: id,
       onRun: (other) => {
         const {level, query} = zorro.address.read();
-        const isSame = library.find(other)?.wording.levelName === level;
-        zorro.address.go({run: other, level, query: isSame ? query : null});
+        const isOther = (library.find(other)?.wording.levelName ?? level) !== level;
+        zorro.address.go({run: other, level, query: isOther ? null : query});
       },
     });
   }
