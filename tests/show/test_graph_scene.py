@@ -1,5 +1,7 @@
 """Which nodes of a graph are drawn, its bonds, and molecules as RDKit places them."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -104,10 +106,9 @@ def test_atoms_stand_where_rdkit_puts_them():
 
 
 def test_without_rdkit_atoms_have_places_too(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "rdkit", None)
+    monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(MissingExtraError, match="molecules"):
         chemical_places(["C"], np.zeros((0, 2), np.int64), [])
-    monkeypatch.setattr("zorro.show.graph_scene.find_spec", lambda name: None)
     own = layout_of(RING, 7)
     named = layout_of(RING, 7, atoms=list("CCCCCCN"))
     assert (named.xy == own.xy).all()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zorro.errors import InputError
+from zorro.errors import InputError, MissingExtraError
 from zorro.show.molecule import chemical_places
 from zorro.show.plane import places
 from zorro.show.scene import Scene, SceneNode
@@ -55,8 +55,9 @@ def layout_of(
     """
     links, kinds = _links(edge_index, size, bonds)
     xy = None
-    if atoms is not None and find_spec("rdkit") is not None:
-        xy = chemical_places(atoms, links, kinds or [None] * len(links))
+    if atoms is not None:
+        with suppress(MissingExtraError):
+            xy = chemical_places(atoms, links, kinds or [None] * len(links))
     return Layout(places(size, links) if xy is None else xy, links, tuple(kinds))
 
 

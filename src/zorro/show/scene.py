@@ -219,16 +219,21 @@ def _grouped(edge_index: Tensor | Edges | EdgesByReceiver, ids: Sequence[int]) -
     )
 
 
-def _checked(edge_index: Tensor, ids: Sequence[int]) -> Edges:
+def check_edges(edge_index: Tensor) -> None:
+    """Raise `InputError` unless edges are pairs of node numbers (2, E)."""
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
         raise InputError(
             "edge_index: expected int64 numbers of shape (2, E), got "
             f"{edge_index.dtype} of shape {tuple(edge_index.shape)}"
         )
+    if edge_index.numel() and int(edge_index.min()) < 0:
+        raise InputError(f"edge_index: expected node numbers from 0, got {int(edge_index.min())}")
+
+
+def _checked(edge_index: Tensor, ids: Sequence[int]) -> Edges:
+    check_edges(edge_index)
     if edge_index.numel() == 0:
         return edges_of(edge_index, max(ids) + 1)
-    if int(edge_index.min()) < 0:
-        raise InputError(f"edge_index: expected node numbers from 0, got {int(edge_index.min())}")
     return edges_of(edge_index, max(*ids, int(edge_index.max())) + 1)
 
 

@@ -75,7 +75,8 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
     const worldsSaid = `of ${zorro.number(count)} random worlds`;
     const [kind, verdict] = judged(low, high);
     sentence.attr("class", "verdict").selectAll("*").remove();
-    sentence.text(`${whose} ${size} keeps ${kept()} in `);
+    const isPlural = wording.kept.length === 1 && set.size(wording.kept[0].key) !== 1;
+    sentence.text(`${whose} ${size} ${isPlural ? "keep" : "keeps"} ${kept()} in `);
     sentence.append("strong").text(share);
     sentence.append("span").text(` ${worldsSaid}: `);
     sentence.append("span").attr("class", kind).text(verdict);
