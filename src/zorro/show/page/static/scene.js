@@ -216,8 +216,9 @@ zorro.scene = function (
           },
         ];
         if (node.x < 0 && !node.symbol) [choices[0], choices[1]] = [choices[1], choices[0]];
+        const others = node.symbol ? taken.filter((_, place) => shown[place] !== node) : taken;
         const free = choices.find(
-          ({area}) => inside(area, width, height) && !taken.some((other) => overlap(area, other)),
+          ({area}) => inside(area, width, height) && !others.some((other) => overlap(area, other)),
         );
         if (free === undefined) return null;
         taken.push(free.area);
@@ -237,7 +238,7 @@ zorro.scene = function (
     });
     const {middle} = d3.greatest(gaps, (gap) => gap.wide) ?? {middle: 0};
     const [cx, cy] = [at.x(node) + 21 * Math.cos(middle), at.y(node) + 21 * Math.sin(middle)];
-    return {x: cx, y: cy + 4, anchor: "middle", area: box(cx, cy, w - 4, h - 4)};
+    return {x: cx, y: cy + 4, anchor: "middle", area: box(cx, cy, w - 6, h - 5)};
   }
 
   function angle(node, other) {

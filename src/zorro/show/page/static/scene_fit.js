@@ -7,8 +7,8 @@ zorro.frame = function (scene) {
   const count = scene.nodes.length;
   return {
     reach: d3.max(scene.nodes, ([, x, y]) => Math.hypot(x, y)) || 1,
-    wide: d3.max(scene.nodes, ([, x]) => Math.abs(x)) || 0,
-    high: d3.max(scene.nodes, ([, , y]) => Math.abs(y)) || 0,
+    across: d3.extent(scene.nodes, ([, x]) => x),
+    up: d3.extent(scene.nodes, ([, , y]) => y),
     hops: d3.max(scene.nodes, (node) => node[3]) || 0,
     dot: count > 800 ? 2 : count > 200 ? 3 : 4, // the radius of nodes that are not kept
   };
@@ -31,17 +31,18 @@ zorro.sceneFit = function (isCentred, frame, width) {
   function asItIs() {
     const [longest, margin, most] = [72, 34, 480];
     const least = width < 480 ? 200 : 340;
-    const across = Math.min(longest, (width / 2 - margin) / (frame.wide || 0.5));
-    const wanted = 2 * (across * frame.high + margin);
-    const height = Math.round(Math.max(least, Math.min(most, wanted)));
-    const scale = Math.min(across, (height / 2 - margin) / (frame.high || 0.5));
-    return {height, rings: [], ...places(height, scale, scale)};
+    const [wide, high] = [frame.across, frame.up].map(([low, top]) => top - low || 1);
+    const across = Math.min(longest, (width - 2 * margin) / wide);
+    const height = Math.round(Math.max(least, Math.min(most, across * high + 2 * margin)));
+    const scale = Math.min(across, (height - 2 * margin) / high);
+    const middle = [frame.across, frame.up].map((ends) => d3.mean(ends));
+    return {height, rings: [], ...places(height, scale, scale, ...middle)};
   }
 
-  function places(height, across, down) {
+  function places(height, across, down, x = 0, y = 0) {
     return {
-      x: (node) => width / 2 + node.x * across,
-      y: (node) => height / 2 - node.y * down,
+      x: (node) => width / 2 + (node.x - x) * across,
+      y: (node) => height / 2 - (node.y - y) * down,
     };
   }
 };
