@@ -43,7 +43,8 @@ def address(runs, model, tmp_path_factory):
         model=small_model(),
     )
     nodes = Served(of_nodes, ground_of(model=small_model().eval(), **ring()))
-    yield from served_at([*(Served(run, ground) for run in runs), nodes, Served(runs[0])])
+    alone = Served(runs[0], missing="mutag: it is gone")
+    yield from served_at([*(Served(run, ground) for run in runs), nodes, alone])
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +174,11 @@ def test_what_the_address_names_and_is_not_there_is_said(desk, address):
     desk.wait_for_selector("text=This run is of nodes, 0 to 39")
     desk.goto(f"{address}#run=4&graph=0")
     desk.wait_for_selector("text=It is not drawn: the graphs were not at hand")
+    said = desk.inner_text("#reading-only")
+    assert "the model and the graphs are not at hand (mutag: it is gone)" in said
+    desk.goto(f"{address}#run=0&graph=0")
+    verdict(desk)
+    assert desk.locator("#reading-only").is_hidden()
 
 
 @pytest.mark.parametrize("kind", ["PNG", "SVG", "JSON"])

@@ -131,7 +131,7 @@ def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Serv
         named: dict[str, Any] | None = naming.named_by(run, trusted=trusted)
         if named is None:
             _note(f"{run.path} does not name its data set: it is shown without its graph")
-            return Served(run)
+            return Served(run, missing="the run does not name its data set")
         key = repr(sorted(named.items(), key=lambda item: item[0]))
         if key not in loaded:
             loaded[key] = subject.load(**named, trusted=trusted)
@@ -139,9 +139,10 @@ def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Serv
         shown = found.data.shown()
         return Served(run, ground_of(model=found.model, model_kwargs=found.model_kwargs, **shown))
     except Exception as error:  # a damaged run, or a model of the user's own, leads to anything
-        _note(f"{run.path} is shown without its graph: {reason(error)}")
+        missing = reason(error)
+        _note(f"{run.path} is shown without its graph: {missing}")
     try:
-        return Served(run)
+        return Served(run, missing=missing)
     except Exception as error:  # so damaged that its question cannot be read
         return Broken(run.path, reason(error))
 

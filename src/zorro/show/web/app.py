@@ -180,6 +180,7 @@ def _entry(number: int, served: Served | Broken) -> RunEntry:
             summary=served.summary(),
             labels=served.labels(),
             live=served.live,
+            missing=served.missing,
             queries=served.queries,
             methods=list(served.methods),
         )
@@ -192,6 +193,7 @@ def _entry(number: int, served: Served | Broken) -> RunEntry:
             summary={},
             labels={},
             live=False,
+            missing=None,
             queries=0,
             methods=[],
         )

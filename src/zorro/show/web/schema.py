@@ -68,7 +68,8 @@ class RunEntry(BaseModel):
     """A run that is served.
 
     `broken` says why nothing of it can be shown; it is null if all is well. `queries` is how many
-    there are in its data set, and `methods` are those that can explain them.
+    there are in its data set, and `methods` are those that can explain them. `missing` says why a
+    run is not live, if that is known.
     """
 
     id: int
@@ -78,6 +79,7 @@ class RunEntry(BaseModel):
     summary: Plain
     labels: Plain
     live: bool
+    missing: str | None
     queries: int
     methods: list[str]
 

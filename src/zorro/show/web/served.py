@@ -32,10 +32,14 @@ class Served:
     Args:
         run: whose explanations are shown.
         ground: what it was made with; without data and model it is read-only.
+        missing: why it is without them, if that is known.
     """
 
-    def __init__(self, run: Run, ground: Ground | None = None) -> None:
+    def __init__(
+        self, run: Run, ground: Ground | None = None, *, missing: str | None = None
+    ) -> None:
         self.run = run
+        self.missing = missing
         self.desks: Desks | None = None
         ground = ground or Ground()
         ground.refuse_other(run)

@@ -19,13 +19,6 @@
     return;
   }
   library = zorro.library(all);
-  if (!all.live) {
-    part("reading-only").hidden = false;
-    part("reading-only").textContent = [
-      "For reading only: the server has no model and graph at hand,",
-      "so that nothing can be explained or measured anew.",
-    ].join(" ");
-  }
   zorro.unreadable(part("broken"), {
     title: (count) => (count === 1 ? "A run cannot be read" : `${count} runs cannot be read`),
     items: library.broken,
@@ -83,6 +76,7 @@
   function missing({id, name, reason}) {
     choice(id);
     document.title = `${name} – zorro`;
+    part("reading-only").hidden = true;
     part("subject").textContent = name;
     part("made").textContent = "";
     fail(new Error(`This run cannot be read: ${reason}`));
@@ -100,6 +94,8 @@
       onQuery: (query) => zorro.address.go(at(run, query)),
     });
     left = 0;
+    part("reading-only").hidden = run.live;
+    part("reading-only").textContent = readingOnly(run);
     part("subject").textContent = summary.subject;
     part("made").textContent =
       `Made ${summary.made.slice(0, 10)} with zorro ${summary.versions.zorro}`;
@@ -108,6 +104,14 @@
     table = zorro.overview({...run, address});
     part("overview").hidden = view.query !== null;
     here = run;
+  }
+
+  function readingOnly({missing, wording}) {
+    const what = `the model and the ${wording.level.data.toLowerCase()} are not at hand`;
+    return [
+      `For reading only: ${what}${missing ? ` (${missing})` : ""},`,
+      "so that nothing can be explained or measured anew.",
+    ].join(" ");
   }
 
   function overview() {
