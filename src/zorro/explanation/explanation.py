@@ -306,10 +306,7 @@ class Explanation:
 
     def _lines(self) -> list[tuple[str, str]]:
         p = self.parameters
-        g = self.graph
         seen = self.search_fidelity
-        where = "the whole graph" if g.whole else f"{g.context} nodes of context"
-        near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
         return [
             (self.query.level, f"{self.query.index}"),
             (
@@ -328,16 +325,23 @@ class Explanation:
             ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
             *([("but", self.caveat)] if self.caveat else []),
             *([("certificate", self._shown(self.certificate))] if self.certificate else []),
-            (
-                "looked at",
-                f"{g.candidates} nodes × {g.num_features} features {near}, evaluated with {where}",
-            ),
+            ("looked at", self._looked_at),
             (
                 "took",
                 f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator}"
                 f"{f', since {self.evaluator_reason}' if self.evaluator_reason else ''})",
             ),
         ]
+
+    @property
+    def _looked_at(self) -> str:
+        g = self.graph
+        size = f"{g.candidates} nodes × {g.num_features} features"
+        if self.query.level == "graph":
+            return f"{size}, all of the graph"
+        where = "the whole graph" if g.whole else f"{g.context} nodes of context"
+        near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
+        return f"{size} {near}, evaluated with {where}"
 
     @property
     def _counts(self) -> str:

@@ -13,14 +13,15 @@ _ELEMENTS = {
     "C": "#6F767D",
     "H": "#C4C8CC",
     "N": "#0072B2",
-    "O": "#D55E00",
+    "O": "#C04F00",
     "S": "#E69F00",
     "P": "#E69F00",
-    "F": "#009E73",
-    "Cl": "#009E73",
+    "F": "#007A59",
+    "Cl": "#007A59",
     "Br": "#A6467A",
     "I": "#A6467A",
 }
+_OTHER_ELEMENT = "#5B6F9B"
 
 
 def class_colour(number: int) -> str:
@@ -32,13 +33,13 @@ def class_colour(number: int) -> str:
     return CLASSES[number % len(CLASSES)]
 
 
-def kind_colour(name: str, number: int) -> str:
-    """Return the colour of a kind of nodes: an element's own, or that of a class.
+def atom_colour(symbol: str) -> str:
+    """Return the colour of a chemical element; rare ones share one.
 
-    >>> kind_colour("", 1) == class_colour(1)
+    >>> atom_colour("Na") == atom_colour("K") != atom_colour("C")
     True
     """
-    return _ELEMENTS.get(name) or class_colour(number)
+    return _ELEMENTS.get(symbol, _OTHER_ELEMENT)
 
 
 def on(colour: str) -> str:

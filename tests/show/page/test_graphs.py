@@ -180,6 +180,15 @@ def test_alternatives_of_graphs_are_found(run, model):
             assert not set(other.nodes) & set(explanation.nodes)
 
 
+def test_a_notebook_speaks_of_the_graph(run):
+    (first, *_) = run
+    html = first._repr_html_()
+    assert "for graph 0" in html
+    assert "9 nodes × 3 features, all of the graph" in html
+    assert "hops" not in html
+    assert "far away" not in html
+
+
 def test_a_notebook_draws_the_molecule(run):
     (first, *_) = run
     around = ground_of(graphs=molecules()).surroundings(run)

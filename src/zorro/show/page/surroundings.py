@@ -41,7 +41,9 @@ class NodeKinds:
 
     def colour(self, number: int) -> str:
         """Return the colour of a kind."""
-        return palette.kind_colour(self.name(number) if self.are_atoms else "", number)
+        if self.are_atoms:
+            return palette.atom_colour(self.name(number))
+        return palette.class_colour(number)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def draw_atoms(axes: Axes, scene: Scene, symbols: Mapping[int, str]) -> None:
     """Draw nodes with their letters: kept ones are filled, each element with its colour."""
     for is_kept in (True, False):
         nodes = [node for node in scene.nodes if node.selected == is_kept]
-        colours = [palette.kind_colour(symbols[node.id], 0) for node in nodes]
+        colours = [palette.atom_colour(symbols[node.id]) for node in nodes]
         axes.scatter(
             [node.x for node in nodes],
             [node.y for node in nodes],
