@@ -30,7 +30,7 @@ def variant_name(method: str, tau: float, keep: Sequence[Kind]) -> str:
     >>> variant_name("zorro", 0.85, ["nodes"]), variant_name("zorro", 0.85, KINDS)
     ('zorro .85', 'zorro .85 with features')
     """
-    shown = f"{method} {tau:.2f}".replace("0.", ".")
+    shown = f"{method} {tau:g}".replace("0.", ".")
     return f"{shown} with features" if FEATURES in keep else shown
 
 
