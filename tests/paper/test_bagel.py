@@ -30,13 +30,6 @@ METHODS = (
     "grad",
     "empty",
 )
-    "certified .85",
-    "certified .98",
-    "zorro .85",
-    "zorro .98 with features",
-    "grad",
-    "empty",
-)
 
 
 @pytest.fixture
