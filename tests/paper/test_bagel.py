@@ -15,7 +15,7 @@ from zorro.data import load_graphs
 from zorro.methods import Masks, Subjects
 from zorro.models.graph_training import GraphTrainingSettings, train_graphs
 from zorro.paper import EXPERIMENTS, Settings, bagel, graph_cells
-from zorro.paper.bagel import Column
+from zorro.paper.bagel_tables import Column
 from zorro.paper.graph_cells import GraphCell, trained
 from zorro.paper.graph_jobs import CertifiedJob, GraphMethodJob, variant_name
 from zorro.paper.jobs import Place, Variant
@@ -138,6 +138,31 @@ def test_means_and_medians_by_hand():
     assert column.mean("pgm", "fidelity") is None
     assert column.seconds(certified) == 2.0
     assert column.seconds("pgm") is None
+
+
+def rows_of(values, entropy, **more):
+    return [
+        {"node": node, "fidelity": value, "node_entropy": entropy, "chosen": [1], **more}
+        for node, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "entropy", "chance", "better"),
+    [(0.95, 1.0, 0.5, True), (0.9, 1.0, 0.5, False), (0.95, 2.1, 0.5, False), (0.95, 1, 1, False)],
+)
+def test_better_means_a_greater_fidelity_at_no_larger_entropy(fidelity, entropy, chance, better):
+    more = {"status": "certified", "random fidelity": chance}
+    rows = {
+        "certified .85": rows_of([fidelity] * 2, entropy, **more),
+        "gnnexplainer": rows_of([1.0, 0.8], 2.0),
+        "pgm": rows_of([0.5, 0.6], 0.5),
+    }
+    column = Column(GraphCell("mutag", "gcn", ""), rows)
+    name, best = column.best_of_the_others("certified .85", [0, 1])
+    assert (name, best) == (("random", 1) if chance == 1 else ("gnnexplainer", 0.9))
+    assert column.is_better(0.85) == better
+    assert not column.is_better(0.98)  # not measured
 
 
 def test_a_small_run_is_written_and_read_back(tmp_path, data_dir, monkeypatch):

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from zorro.elements import KINDS, NODES, Kind
+from zorro.elements import KINDS, NODES
+from zorro.paper.bagel_tables import (
+    BESIDE,
+    MEASURES,
+    OTHERS,
+    TAUS,
+    Column,
+    certificates,
+    comparison,
+    entries,
+    table,
+)
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.graph_cells import GraphCell, trained
 from zorro.paper.graph_jobs import CertifiedJob, GraphMethodJob, variant_name
 from zorro.paper.jobs import FRESH, PAPER_TAU, Variant
-from zorro.paper.measuring import Measurements, Row, mean, measure
+from zorro.paper.measuring import Measurements, Row, measure
 from zorro.paper.paper_values import published_by
-from zorro.paper.report import Report, as_table, shown, triple
+from zorro.paper.report import Report, as_table
 from zorro.paper.variants import wanted
 
 DATASETS = ("mutag", "proteins")
@@ -22,48 +31,8 @@ POOLINGS = ("add", "mean", "max")
 RATES = (0.01, 0.001)
 GRAPHS = 50
 _WITH_FEATURES = 10  # graphs on which sets of nodes and features are measured
-# The paper's two, and one at which sets keep as much as the largest masks of others do.
-TAUS: Mapping[tuple[Kind, ...], tuple[float, ...]] = {
-    (NODES,): (0.85, 0.98, 0.995),
-    KINDS: (0.85, 0.98),
-}
-_BESIDE = 0.98  # τ of the sets whose graphs and sizes other tables and random sets take
-_OTHERS = ("gnnexplainer", "pgm", "grad", "grad-input", "empty")
-_MEASURES = {"fidelity": "RDT-fidelity", "node_entropy": "Entropy of the node mask"}
 
 Job = GraphMethodJob | CertifiedJob
-
-
-@dataclass(frozen=True)
-class Column:
-    """What was measured in one cell.
-
-    Args:
-        cell: model and graphs.
-        rows: by the method's name in the tables.
-    """
-
-    cell: GraphCell
-    rows: Mapping[str, Sequence[Row]]
-
-    def of(self, method: str, graphs: Iterable[int] | None = None) -> list[Row]:
-        """Return a method's rows of all graphs, or of some of them."""
-        these = None if graphs is None else set(graphs)
-        return [row for row in self.rows.get(method, ()) if these is None or row["node"] in these]
-
-    def mean(self, method: str, name: str, graphs: Iterable[int] | None = None) -> float | None:
-        """Return a method's mean of a measure."""
-        return mean(self.of(method, graphs), name)
-
-    def seconds(self, method: str, graphs: Iterable[int] | None = None) -> float | None:
-        """Return the median time that a method took for a graph."""
-        times = [row["seconds"] for row in self.of(method, graphs)]
-        return statistics.median(times) if times else None
-
-    def in_need(self, tau: float) -> list[int]:
-        """Return the graphs for which it was not shown that nothing needs to be kept."""
-        rows = self.of(variant_name("certified", tau, [NODES]))
-        return [row["node"] for row in rows if row["status"] != "nothing needed"]
 
 
 def run(settings: Settings) -> Report:
@@ -83,12 +52,13 @@ def run(settings: Settings) -> Report:
         [
             _INTRODUCTION.format(seed=settings.seed),
             f"## Models\n\n{_accuracies(columns)}",
-            *(_table(columns, name) for name in _MEASURES),
-            f"## Where something is needed\n\n{_IN_NEED}\n\n{_comparison(columns)}",
-            f"## Certificates and seconds\n\n{_SECONDS}\n\n{_certificates(columns)}",
+            *(table(columns, name) for name in MEASURES),
+            f"## Where something is needed\n\n{_IN_NEED}\n\n{_summary(columns)}\n\n"
+            f"{comparison(columns)}",
+            f"## Certificates and seconds\n\n{_SECONDS}\n\n{certificates(columns)}",
         ]
     )
-    return Report(BAGEL.title, list(_entries(columns)), text, made_with=found.made_with)
+    return Report(BAGEL.title, list(entries(columns)), text, made_with=found.made_with)
 
 
 _INTRODUCTION = (
@@ -106,12 +76,21 @@ _INTRODUCTION = (
 _IN_NEED = (
     "Where random inputs get the answer often enough nothing needs to be kept, and every method is "
     "above τ with whatever it selects. The same means, over the graphs for which `certified` did "
-    "not show that at its τ."
+    "not show that at its τ. *random* has as many nodes as the line's own sets. *better*: a "
+    "greater fidelity than all others, with a node entropy that is no larger than GNNExplainer's."
 )
 _SECONDS = (
     "Shares of the graphs. *empty above τ*: the empty set's measured fidelity is above τ. Medians "
     "of seconds a graph, measured in turn in one run; GNNExplainer has 200 epochs."
 )
+
+
+def _summary(columns: Sequence[Column]) -> str:
+    """Say in how many cells certified sets are better at one of the thresholds, and where not."""
+    others = [str(c.cell) for c in columns if not any(c.is_better(tau) for tau in TAUS[NODES,])]
+    count = len(columns) - len(others)
+    rest = f" (not: {', '.join(others)})" if others else ""
+    return f"Better at one of the thresholds: in {count} of {len(columns)} cells{rest}."
 
 
 def _jobs(cell: GraphCell, settings: Settings) -> Iterator[Job]:
@@ -123,7 +102,7 @@ def _jobs(cell: GraphCell, settings: Settings) -> Iterator[Job]:
             if settings.methods is None or job.name in settings.methods:
                 yield job
     variants = [
-        *(Variant(name, name) for name in _OTHERS),
+        *(Variant(name, name) for name in OTHERS),
         *(
             Variant(
                 variant_name("zorro", float(name), keep), "zorro-paper", {"tau": tau, "keep": keep}
@@ -143,41 +122,13 @@ def _jobs(cell: GraphCell, settings: Settings) -> Iterator[Job]:
 def _rows(jobs: Sequence[Job], found: Measurements) -> dict[str, list[Row]]:
     """Return what was measured by each method's name; random sets are measured beside others."""
     rows = {job.name: found.of(job) for job in jobs}
-    sizes = rows.get(variant_name("certified", _BESIDE, [NODES]))
+    sizes = rows.get(variant_name("certified", BESIDE, [NODES]))
     if sizes:
         rows["random"] = [
             {**row, "fidelity": row["random fidelity"], "validity": None, "seconds": 0.0}
             for row in sizes
         ]
     return rows
-
-
-def _entries(columns: Sequence[Column]) -> Iterator[dict[str, object]]:
-    """Yield the tidy table: a measure of a method in a cell each."""
-    values = published_by("bagel", "measure", "method", "dataset", "model")
-    for column in columns:
-        cell = column.cell
-        for method, rows in column.rows.items():
-            ours = {
-                **{name: mean(rows, name) for name in (*_MEASURES, "feature_entropy")},
-                **{
-                    f"{name} in need": column.mean(method, name, column.in_need(_BESIDE))
-                    for name in _MEASURES
-                },
-                "seconds": column.seconds(method) if method != "random" else None,
-                "certified": mean(rows, "certified") if method != "random" else None,
-            }
-            for name, value in ours.items():
-                if value is not None:
-                    yield {
-                        "dataset": cell.dataset,
-                        "model": cell.model,
-                        "method": method,
-                        "measure": name,
-                        "graphs": len(rows),
-                        "published": values.get((name, method, cell.dataset, cell.model)),
-                        "ours": value,
-                    }
 
 
 def _accuracies(columns: Sequence[Column]) -> str:
@@ -201,103 +152,6 @@ def _accuracies(columns: Sequence[Column]) -> str:
         f"graphs (of {', '.join(POOLINGS)} and {', '.join(f'{rate:g}' for rate in RATES)}), as are "
         "the epochs.\n\n" + as_table(header, lines)
     )
-
-
-def _table(columns: Sequence[Column], name: str) -> str:
-    """Return a measure of all methods, a line for each source of its values."""
-    values = published_by("bagel", "measure", "method", "dataset", "model")
-    lines: list[list[object]] = []
-    for method in _methods(columns):
-        cells = [column.cell for column in columns]
-        theirs = [values.get((name, method, cell.dataset, cell.model)) for cell in cells]
-        if any(value is not None for value in theirs):
-            lines.append([method, "BAGEL", *theirs])
-        lines.append([method, "ours", *(column.mean(method, name) for column in columns)])
-    header = ["method", "source", *(str(column.cell) for column in columns)]
-    return f"## {_MEASURES[name]}\n\n{as_table(header, lines)}"
-
-
-def _methods(columns: Sequence[Column]) -> list[str]:
-    return list(dict.fromkeys(method for column in columns for method in column.rows))
-
-
-def _comparison(columns: Sequence[Column]) -> str:
-    """Compare certified sets with the other methods, where something is needed."""
-    lines: list[list[object]] = []
-    for column in columns:
-        for tau in TAUS[NODES,]:
-            ours, graphs = variant_name("certified", tau, [NODES]), column.in_need(tau)
-            others = {
-                method: value
-                for method in (*_OTHERS, "random")
-                if (value := column.mean(method, "fidelity", graphs)) is not None
-            }
-            best = max(others, key=others.__getitem__) if others else ""
-            lines.append(
-                [
-                    str(column.cell),
-                    f"{tau:g}",
-                    f"{len(graphs)} of {len(column.of(ours))}",
-                    column.mean(ours, "fidelity", graphs),
-                    f"{shown(others.get(best))} {best}",
-                    column.mean(ours, "node_entropy", graphs),
-                    column.mean("gnnexplainer", "node_entropy", graphs),
-                ]
-            )
-    header = [
-        "cell",
-        "τ",
-        "graphs",
-        "fidelity, certified",
-        "best of the others",
-        "node entropy, certified",
-        "GNNExplainer",
-    ]
-    return as_table(header, lines)
-
-
-def _certificates(columns: Sequence[Column]) -> str:
-    lines: list[list[object]] = []
-    for column in columns:
-        for keep, taus in TAUS.items():
-            for tau in taus:
-                name = variant_name("certified", tau, keep)
-                rows = column.of(name)
-                graphs = [row["node"] for row in rows]
-                seconds, theirs = column.seconds(name), column.seconds("gnnexplainer", graphs)
-                lines.append(
-                    [
-                        str(column.cell),
-                        name,
-                        *(_share(row[part] == value for row in rows) for part, value in _SHOWN),
-                        _share(row["fidelity"] > tau for row in column.of("empty", graphs)),
-                        triple(seconds, theirs),
-                        seconds / theirs if seconds and theirs else None,
-                    ]
-                )
-    header = [
-        "cell",
-        "sets",
-        "certified",
-        "nothing needed",
-        "everything needed",
-        "empty above τ",
-        "seconds, certified / GNNExplainer",
-        "ratio",
-    ]
-    return as_table(header, lines)
-
-
-_SHOWN = (
-    ("certified", True),
-    ("status", "nothing needed"),
-    ("status", "everything needed"),
-)
-
-
-def _share(values: Iterable[bool]) -> str:
-    every = list(values)
-    return f"{sum(every) / len(every):.0%}" if every else "–"
 
 
 BAGEL = Experiment(
