@@ -192,7 +192,7 @@ def test_attributes_of_edges_go_along_and_are_traced():
     graphs = some_graphs(seed=10, one_hot=True)
     for graph in graphs:
         graph.edge_attr = torch.stack([graph.edge_weight, 1 - graph.edge_weight], dim=1)
-    torch.manual_seed(10)
+    torch.manual_seed(13)
     model = Pooled(
         lambda i, o: gnn.GINEConv(nn.Linear(i, o), edge_dim=2), gnn.global_add_pool
     ).eval()
