@@ -42,7 +42,7 @@ INSIDE = {
         "changed_input terms entry linear_terms heard_entry heard_changes heard_terms "
         "evaluator check"
     ),
-    "explanation": "sentence notebook formats explanation meter",
+    "explanation": "sentence notebook formats explanation importance meter",
     "runs": "again task engines store manifest folder flat run listing export",
     "show": "palette rings scene plot page report web",
     "show.page": "html contents surroundings drawing card payload",
