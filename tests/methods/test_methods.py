@@ -27,7 +27,7 @@ def built(name, subjects):
     options = {
         "random": {"sizes": (3, 2)},
         "gnnexplainer": {"epochs": 10},
-        "pgexplainer": {"subjects": subjects, "training_nodes": [5, 6, 7], "epochs": 3},
+        "pgexplainer": {"subjects": subjects, "training_queries": [5, 6, 7], "epochs": 3},
         "soft-zorro": {"noise": subjects.noise, "epochs": 10},
         "zorro": {"noise": subjects.noise, "tau": 0.7},
         "zorro-paper": {"noise": subjects.noise, "tau": 0.7},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from zorro.elements import Selection
+from zorro.elements import FEATURES, KINDS, NODES, Kind, Selection, Space
 from zorro.evaluation import EvaluatorChoice, EvaluatorName
 from zorro.evaluation.evaluator import Evaluator, do_nothing
 from zorro.methods.masks import Masks
@@ -13,6 +13,7 @@ from zorro.methods.subject import Subject
 from zorro.model.memory import default_budget
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, draws_of
+from zorro.question.options import check_kinds
 from zorro.search import Budget, Laboratory, search, search_certified
 
 _FRESH = 1000  # samples after the search's own on which explanations are measured
@@ -21,8 +22,12 @@ _FRESH = 1000  # samples after the search's own on which explanations are measur
 class _Workbench:
     """Noise and evaluators for one query after the other; a model is traced once."""
 
-    def __init__(self, noise: Noise, evaluator: EvaluatorName, memory: int | None) -> None:
+    def __init__(
+        self, noise: Noise, keep: Sequence[Kind], evaluator: EvaluatorName, memory: int | None
+    ) -> None:
+        check_kinds(keep)
         self._noise = noise
+        self._kinds = tuple(kind for kind in KINDS if kind in keep)
         self._wanted = evaluator
         self._memory = memory
         self._choice: tuple[Predictor, EvaluatorChoice] | None = None
@@ -49,7 +54,14 @@ class _Workbench:
             samples=samples,
             memory=self.memory(subject),
         )
-        return self._choice[1].evaluator(subject.graph, draws, searches=searches, on_batch=on_batch)
+        nodes, columns = subject.graph.candidate_x.shape
+        return self._choice[1].evaluator(
+            subject.graph,
+            draws,
+            space=Space(nodes, columns, kinds=self._kinds, device=subject.graph.x.device),
+            searches=searches,
+            on_batch=on_batch,
+        )
 
     def memory(self, subject: Subject) -> int:
         """Return the bytes that an evaluation may take."""
@@ -65,6 +77,7 @@ class ZorroPaper:
         tau: the search ends when the fidelity on its samples is greater than this.
         k: elements of each kind tried per step; None tries all.
         samples: noise samples that the search sees.
+        keep: what a set may be of, as in `zorro.Zorro`; a mask of another kind is left out.
         evaluator: as in `zorro.Zorro`.
         memory: bytes that an evaluation may take; a quarter of what is free when None.
     """
@@ -76,10 +89,11 @@ class ZorroPaper:
         tau: float = 0.85,
         k: int | None = 10,
         samples: int = 100,
+        keep: Sequence[Kind] = KINDS,
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:
-        self._bench = _Workbench(noise, evaluator, memory)
+        self._bench = _Workbench(noise, keep, evaluator, memory)
         self._tau, self._k, self._samples = tau, k, samples
 
     def explain(self, subject: Subject) -> Masks:
@@ -100,6 +114,7 @@ class ZorroGuided:
         samples: noise samples that the search sees first.
         max_seconds: time for one search.
         max_elements: most nodes and features together.
+        keep: what a set may be of, as in `zorro.Zorro`; a mask of another kind is left out.
         evaluator: as in `zorro.Zorro`.
         memory: bytes that an evaluation may take; a quarter of what is free when None.
     """
@@ -114,10 +129,11 @@ class ZorroGuided:
         samples: int = 100,
         max_seconds: float | None = None,
         max_elements: int | None = None,
+        keep: Sequence[Kind] = KINDS,
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:
-        self._bench = _Workbench(noise, evaluator, memory)
+        self._bench = _Workbench(noise, keep, evaluator, memory)
         self._tau, self._delta, self._k, self._samples = tau, delta, k, samples
         self._limits = (max_seconds, max_elements)
 
@@ -144,4 +160,8 @@ class ZorroGuided:
 
 
 def _hard(selection: Selection) -> Masks:
-    return Masks(nodes=selection.nodes, features=selection.features)
+    kinds = selection.space.kinds
+    return Masks(
+        nodes=selection.nodes if NODES in kinds else None,
+        features=selection.features if FEATURES in kinds else None,
+    )

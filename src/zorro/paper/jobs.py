@@ -160,7 +160,7 @@ class MethodJob:
         context: dict[str, Any] = {
             "subjects": subjects,
             "noise": subjects.noise,
-            "training_nodes": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
+            "training_queries": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
             "memory": memory,
         }
         if self.variant.source is not None:
