@@ -39,7 +39,7 @@ _DATASET, _MODEL = "benzene", "gine"
 _MOLECULES = 200
 _RING = 6  # atoms that soft masks are cut down to
 _SAMPLES = 500  # on which the ring alone and nothing at all are measured
-_ATOM = (tuple(range(len(ATOMS))),)  # the columns that say together which atom it is
+_ATOM = [list(range(len(ATOMS)))]  # the columns that say together which atom it is
 
 
 @dataclass(frozen=True)
