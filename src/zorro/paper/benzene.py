@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
-
-import torch
-from torch import Tensor
 
 from zorro.data.molecules import ATOMS
-from zorro.explainer import Zorro
-from zorro.methods.registry import build_with
-from zorro.methods.subjects import Subjects
-from zorro.metrics import top_k
-from zorro.model.memory import default_budget
 from zorro.paper.experiment import Experiment, Settings
-from zorro.paper.jobs import Measured, Place, Variant, loaded
-from zorro.paper.measures import is_hard
+from zorro.paper.jobs import Variant
 from zorro.paper.measuring import Measurements, Row, mean, measure
-from zorro.paper.molecules import (
-    EDGES,
-    MoleculeCell,
-    balanced,
-    best_auroc,
-    best_match,
-    molecules_of,
-    ranks_of,
-    trained,
-    truths_of,
-)
+from zorro.paper.molecule_jobs import OtherJob, SearchJob
+from zorro.paper.molecules import MoleculeCell, balanced, trained
 from zorro.paper.paper_values import published_by
 from zorro.paper.report import Report, as_table, shown
 
@@ -39,134 +18,7 @@ _DATASET, _MODEL = "benzene", "gine"
 _MOLECULES = 200
 _HARD = ("pgm", "subgraphx", "random")  # methods that select instead of weighing
 _RING = 6  # atoms that soft masks are cut down to
-_SAMPLES = 500  # on which the ring alone and nothing at all are measured
 _ATOM = [list(range(len(ATOMS)))]  # the columns that say together which atom it is
-
-
-@dataclass(frozen=True)
-class SearchJob:
-    """Our sets of atoms, and the order in which atoms matter, against the ring.
-
-    Args:
-        cell: model and molecules.
-        name: in the table.
-        options: of `Zorro`.
-        union: take all atoms of several disjoint explanations together.
-        nodes: which molecules.
-    """
-
-    cell: MoleculeCell
-    name: str
-    nodes: tuple[int, ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    union: bool = False
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """What decides about the values."""
-        return {**self.options, "keep": ["nodes"], "union": self.union}
-
-    def open(self, place: Place) -> Measured:
-        """Return what measures a molecule."""
-        model, _ = loaded(self.cell, place.device)
-        molecules = molecules_of(self.cell, place.device)
-        zorro = Zorro.of_graphs(
-            model,
-            molecules,
-            keep=("nodes",),
-            model_kwargs=EDGES,
-            seed=place.seed,
-            memory=default_budget(molecules[0].x.device) // place.workers,
-            **self.options,
-        )
-
-        def measured(number: int) -> dict[str, Any]:
-            started = time.perf_counter()
-            found = zorro.explain_multiple(number) if self.union else [zorro.explain(number)]
-            seconds = time.perf_counter() - started
-            first = found[0]
-            size, truths = first.graph.num_nodes, truths_of(molecules[number])
-            row: dict[str, Any] = {
-                "node": number,
-                "on": place.hardware,
-                "seconds": seconds,
-                "status": first.status,
-                "certified": first.certified,
-                "predicted": first.predicted_class,
-                "candidates": size,
-                "explanations": len(found),
-                "chance": zorro.fidelity(number, nodes=[], samples=_SAMPLES).value,
-            }
-            chosen = _as_mask(sorted({node for each in found for node in each.nodes}), size)
-            row |= {"chosen": int(chosen.sum()), **best_match(chosen, truths)}
-            if len(truths):
-                ring = truths[0].nonzero().flatten().tolist()
-                row["ring"] = zorro.fidelity(number, nodes=ring, samples=_SAMPLES).value
-            if not self.union:
-                importance = zorro.importance(number, first)
-                row["auroc"] = best_auroc(ranks_of(importance, size), truths)
-                helpful = [node for node, value in importance.of("nodes").items() if value > 0]
-                above = best_match(_as_mask(helpful, size), truths)
-                row |= {f"above 0 {name}": value for name, value in above.items()}
-                row["above 0 chosen"] = len(helpful)
-            return row
-
-        return measured
-
-
-@dataclass(frozen=True)
-class OtherJob:
-    """Another method's scores of atoms, or its set, against the ring.
-
-    Args:
-        cell: model and molecules.
-        variant: the method.
-        nodes: which molecules.
-    """
-
-    cell: MoleculeCell
-    variant: Variant
-    nodes: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        """Names its run."""
-        return self.variant.name
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """What decides about the values."""
-        return {"method": self.variant.method, **self.variant.options, "cut": _RING}
-
-    def open(self, place: Place) -> Measured:
-        """Return what measures a molecule."""
-        model, _ = loaded(self.cell, place.device)
-        molecules = molecules_of(self.cell, place.device)
-        subjects = Subjects.of_graphs(model, molecules, seed=place.seed, model_kwargs=EDGES)
-        method = build_with(self.variant.method, {"subjects": subjects}, **self.variant.options)
-
-        def measured(number: int) -> dict[str, Any]:
-            subject = subjects.of(number)
-            started = time.perf_counter()
-            nodes = method.explain(subject).nodes
-            seconds = time.perf_counter() - started
-            assert nodes is not None, "a method that ranks no nodes"
-            nodes = nodes.detach().cpu()
-            truths = truths_of(molecules[number])
-            # Where a model is so sure that there is no gradient, all is 0 and nothing is chosen.
-            chosen = nodes.bool() if is_hard(nodes) else top_k(nodes, k=min(_RING, nodes.numel()))
-            return {
-                "node": number,
-                "on": place.hardware,
-                "seconds": seconds,
-                "predicted": subject.predicted_class,
-                "candidates": nodes.numel(),
-                "auroc": best_auroc(nodes, truths),
-                "chosen": int(chosen.sum()),
-                **best_match(chosen, truths),
-            }
-
-        return measured
 
 
 def run(settings: Settings) -> Report:
@@ -212,7 +64,7 @@ def _others(cell: MoleculeCell, molecules: tuple[int, ...]) -> tuple[OtherJob, .
         Variant("subgraphx", "subgraphx", {"most_nodes": _RING}),
         Variant("random", "random", {"sizes": (_RING, len(ATOMS))}),
     )
-    return tuple(OtherJob(cell, variant, molecules) for variant in every)
+    return tuple(OtherJob(cell, variant, molecules, most=_RING) for variant in every)
 
 
 _MEASURES = ("auroc", "precision", "recall", "jaccard")
@@ -335,12 +187,6 @@ def _answers(job: SearchJob, found: Measurements) -> list[list[object]]:
             ]
         )
     return lines
-
-
-def _as_mask(nodes: Sequence[int], size: int) -> Tensor:
-    mask = torch.zeros(size, dtype=torch.bool)
-    mask[list(nodes)] = True
-    return mask
 
 
 BENZENE = Experiment(
