@@ -2,14 +2,18 @@
 
 import itertools
 import math
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 import torch_geometric.nn as gnn
 from torch import nn
 from torch_geometric.data import Data
-from torch_geometric.explain import Explainer
 from torch_geometric.explain import GNNExplainer as PygGNNExplainer
+
+sys.path.append(str(Path(__file__).parent))
+from every_method import OURS, WITHOUT_FEATURES, built, pygs_gnn_explainer
 
 from zorro import Zorro
 from zorro.data import load_graphs
@@ -244,22 +248,8 @@ def test_pgm_counts_the_worst_eighth_of_the_samples():
 
 def test_gnn_explainer_is_pygs_own_run():
     subject = convolved().of(2)
-    graph = subject.graph
     masks = build("gnnexplainer", epochs=20).explain(subject)
-    explainer = Explainer(
-        subject.model.eval(),
-        PygGNNExplainer(epochs=20, lr=0.01),
-        explanation_type="model",
-        node_mask_type="common_attributes",
-        edge_mask_type="object",
-        model_config={
-            "mode": "multiclass_classification",
-            "task_level": "graph",
-            "return_type": "raw",
-        },
-    )
-    torch.manual_seed(subject.generator().initial_seed())
-    theirs = explainer(graph.x, graph.edge_index)
+    theirs = pygs_gnn_explainer(subject, level="graph", epochs=20)
     assert torch.allclose(masks.edges, theirs.edge_mask, atol=1e-5)
     assert torch.allclose(masks.features, theirs.node_mask[0], atol=1e-5)
 
@@ -328,35 +318,6 @@ def test_a_graph_that_is_not_among_them_can_be_asked_about():
         subjects.of(99)
 
 
-def built(name, subjects):
-    options = {
-        "random": {"sizes": (3, 2)},
-        "gnnexplainer": {"epochs": 10},
-        "pgexplainer": {"subjects": subjects, "training_queries": [0, 1, 2], "epochs": 3},
-        "pgm": {"samples": 100},
-        "subgraphx": {"rollouts": 3, "samples": 20},
-        "soft-zorro": {"noise": subjects.noise, "epochs": 10},
-        "zorro": {"noise": subjects.noise, "tau": 0.7},
-        "zorro-paper": {"noise": subjects.noise, "tau": 0.7},
-    }
-    return build(name, **options.get(name, {}))
-
-
-OURS = (
-    "empty",
-    "gnnexplainer",
-    "grad",
-    "grad-input",
-    "pgexplainer",
-    "pgm",
-    "random",
-    "soft-zorro",
-    "subgraphx",
-    "zorro",
-    "zorro-paper",
-)
-
-
 @pytest.fixture(scope="module")
 def mutag(data_dir):
     molecules = load_graphs("mutag")
@@ -369,11 +330,12 @@ def test_every_method_serves_a_molecule(name, mutag):
     assert name in methods()
     subject = mutag.of(4)
     weights = {key: value.clone() for key, value in subject.model.state_dict().items()}
-    first = built(name, mutag).explain(subject)
-    again = built(name, mutag).explain(subject)
+    first = built(name, mutag, (0, 1, 2)).explain(subject)
+    again = built(name, mutag, (0, 1, 2)).explain(subject)
     sizes = {"nodes": subject.candidates, "features": 7, "edges": subject.graph.edge_index.size(1)}
     ranked = {part: getattr(first, part) for part in sizes if getattr(first, part) is not None}
     assert "nodes" in ranked
+    assert ("features" in ranked) == (name not in WITHOUT_FEATURES)
     for part, mask in ranked.items():
         assert mask.shape == (sizes[part],)
         assert torch.isfinite(mask.float()).all()
@@ -390,6 +352,6 @@ def test_one_score_a_graph_and_edge_weights_are_served(name):
     options = {"threshold": 0.5, "model_kwargs": {"edge_weight": "strength"}}
     subjects = Subjects.of_graphs(Convolved(out=1), random_graphs(), **options)
     subject = subjects.of(3)
-    masks = built(name, subjects).explain(subject)
+    masks = built(name, subjects, (0, 1, 2)).explain(subject)
     assert masks.nodes.shape == (subject.candidates,)
     assert 0 <= evaluate(subject, masks, subjects.noise).fidelity <= 1

@@ -22,7 +22,7 @@ def model_config(subject: Subject) -> dict[str, str]:
     """Return what PyG is told about the model of `LogProbabilities`."""
     return {
         "mode": "multiclass_classification",
-        "task_level": subject.graph.level,
+        "task_level": subject.graph.asked.level,
         "return_type": "log_probs",
     }
 

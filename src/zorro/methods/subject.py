@@ -43,7 +43,7 @@ class Subject:
     @property
     def query_row(self) -> int | None:
         """The query's own row; None where the query is a whole graph."""
-        return self.graph.target if self.graph.level == "node" else None
+        return self.graph.target if self.graph.asked.level == "node" else None
 
     @property
     def predicted_class(self) -> int:

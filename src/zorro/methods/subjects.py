@@ -15,6 +15,7 @@ from zorro.cut.source import Source
 from zorro.data.graph_validation import listed_graphs
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, features_of
+from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
 from zorro.methods.subject import Subject
 from zorro.model.predictor import Predictor
@@ -67,9 +68,7 @@ class Subjects:
         def source(predictor: Predictor, noise: Noise) -> Extractor:
             return Extractor(
                 predictor,
-                features,
-                edge_index,
-                model_kwargs=model_kwargs,
+                Graph(features, edge_index, model_kwargs or {}),
                 hops=hops,
                 halo=halo,
                 check=check,
