@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from zorro import data
 from zorro.data import GraphDataset
 from zorro.data.molecules import ATOMS, BONDS
 from zorro.explanation import ElementImportance, Importance
 from zorro.models import GraphTrainingSettings
-from zorro.paper import EXPERIMENTS, Settings, molecules
+from zorro.paper import EXPERIMENTS, Settings, benzene, graph_cells
 from zorro.paper.molecules import balanced, best_auroc, best_match, ranks_of, truths_of
 from zorro.paper.paper_values import published_by
 
@@ -88,18 +89,20 @@ def made_molecules() -> GraphDataset:
 def made(monkeypatch):
     graphs = made_molecules()
     quick = GraphTrainingSettings(epochs=15, learning_rate=0.02, batch_size=16)
-    monkeypatch.setattr(molecules, "load_graphs", lambda name: graphs)
-    monkeypatch.setattr(molecules, "usual_settings", lambda name, seed: replace(quick, seed=seed))
-    yield graphs
-    molecules.molecules_of.cache_clear()
+    monkeypatch.setattr(data, "load_graphs", lambda name: graphs)
+    for module in (benzene, graph_cells):
+        monkeypatch.setattr(
+            module, "usual_settings", lambda name, seed=0: replace(quick, seed=seed)
+        )
+    return graphs
 
 
 def test_test_molecules_are_drawn_with_and_without_a_ring_in_turn(made):
-    numbers = balanced("benzene", 10, seed=1)
+    numbers = balanced(made, 10, seed=1)
     assert len(set(numbers)) == 10
     assert made.targets[list(numbers)].tolist() == [1, 0] * 5
     assert set(numbers) <= set(made.test.tolist())
-    assert balanced("benzene", 10, seed=1) == numbers != balanced("benzene", 10, seed=2)
+    assert balanced(made, 10, seed=1) == numbers != balanced(made, 10, seed=2)
 
 
 def test_the_experiment_measures_reports_and_goes_on(made, tmp_path):

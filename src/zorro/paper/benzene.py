@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from statistics import median
 
 from zorro.data.molecules import ATOMS
+from zorro.models.graph_training import usual_settings
 from zorro.paper.experiment import Experiment, Settings
+from zorro.paper.graph_cells import GraphCell, loaded_graphs, trained
 from zorro.paper.jobs import Variant
 from zorro.paper.measuring import Measurements, Row, mean, measure
 from zorro.paper.molecule_jobs import OtherJob, SearchJob
-from zorro.paper.molecules import MoleculeCell, balanced, trained
+from zorro.paper.molecules import balanced
 from zorro.paper.paper_values import published_by
 from zorro.paper.report import Report, as_table, shown
 
@@ -23,8 +25,16 @@ _ATOM = [list(range(len(ATOMS)))]  # the columns that say together which atom it
 
 def run(settings: Settings) -> Report:
     """Train the model, then explain what it says of test molecules."""
-    cell = trained(_DATASET, _MODEL, settings.runs / "weights", seed=settings.seed)
-    molecules = balanced(_DATASET, _MOLECULES, seed=settings.seed)
+    cell = trained(
+        _DATASET,
+        _MODEL,
+        settings.runs / "weights",
+        poolings=("add",),
+        rates=(usual_settings(_DATASET).learning_rate,),
+        seed=settings.seed,
+    )
+    _, dataset = loaded_graphs(cell)
+    molecules = balanced(dataset, _MOLECULES, seed=settings.seed)
     ours = _ours(cell, molecules)
     others = _others(cell, molecules[::2])  # those with a ring
     asked = settings.methods
@@ -41,7 +51,7 @@ def run(settings: Settings) -> Report:
     return Report(BENZENE.title, rows, text, made_with=found.made_with)
 
 
-def _ours(cell: MoleculeCell, molecules: tuple[int, ...]) -> tuple[SearchJob, ...]:
+def _ours(cell: GraphCell, molecules: tuple[int, ...]) -> tuple[SearchJob, ...]:
     """Return our searches: all that were tried."""
     atom = {"feature_groups": _ATOM}
     return (
@@ -55,7 +65,7 @@ def _ours(cell: MoleculeCell, molecules: tuple[int, ...]) -> tuple[SearchJob, ..
     )
 
 
-def _others(cell: MoleculeCell, molecules: tuple[int, ...]) -> tuple[OtherJob, ...]:
+def _others(cell: GraphCell, molecules: tuple[int, ...]) -> tuple[OtherJob, ...]:
     every = (
         Variant("grad", "grad"),
         Variant("grad-input", "grad-input"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.utils import index_to_mask
 
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation
@@ -16,18 +17,17 @@ from zorro.methods.registry import build_with
 from zorro.methods.subjects import Subjects
 from zorro.metrics import top_k
 from zorro.model.memory import default_budget
-from zorro.paper.jobs import Measured, Place, Variant, loaded
+from zorro.paper.graph_cells import GraphCell, loaded_graphs
+from zorro.paper.jobs import Measured, Place, Variant
 from zorro.paper.measures import is_hard
 from zorro.paper.molecules import (
-    EDGES,
-    MoleculeCell,
     best_auroc,
     best_match,
-    molecules_of,
     ranks_of,
     truths_of,
 )
 
+_BONDS = {"edge_attr": "edge_attr"}  # what the model takes besides atoms and who is bound
 _SAMPLES = 500  # on which the ring alone and nothing at all are measured
 
 
@@ -43,7 +43,7 @@ class SearchJob:
         union: take all atoms of several disjoint explanations together.
     """
 
-    cell: MoleculeCell
+    cell: GraphCell
     name: str
     nodes: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -56,13 +56,13 @@ class SearchJob:
 
     def open(self, place: Place) -> Measured:
         """Return what measures a molecule."""
-        model, _ = loaded(self.cell, place.device)
-        molecules = molecules_of(self.cell, place.device)
+        model, dataset = loaded_graphs(self.cell, place.device)
+        molecules = dataset.graphs
         zorro = Zorro.of_graphs(
             model,
             molecules,
             keep=("nodes",),
-            model_kwargs=EDGES,
+            model_kwargs=_BONDS,
             seed=place.seed,
             memory=default_budget(molecules[0].x.device) // place.workers,
             **self.options,
@@ -104,7 +104,7 @@ class OtherJob:
         most: atoms that soft masks are cut down to.
     """
 
-    cell: MoleculeCell
+    cell: GraphCell
     variant: Variant
     nodes: tuple[int, ...]
     most: int
@@ -121,9 +121,9 @@ class OtherJob:
 
     def open(self, place: Place) -> Measured:
         """Return what measures a molecule."""
-        model, _ = loaded(self.cell, place.device)
-        molecules = molecules_of(self.cell, place.device)
-        subjects = Subjects.of_graphs(model, molecules, seed=place.seed, model_kwargs=EDGES)
+        model, dataset = loaded_graphs(self.cell, place.device)
+        molecules = dataset.graphs
+        subjects = Subjects.of_graphs(model, molecules, seed=place.seed, model_kwargs=_BONDS)
         method = build_with(self.variant.method, {"subjects": subjects}, **self.variant.options)
 
         def measured(number: int) -> dict[str, Any]:
@@ -177,6 +177,5 @@ def _ranking(zorro: Zorro, explanation: Explanation, truths: Tensor) -> dict[str
 
 
 def _as_mask(nodes: Sequence[int], size: int) -> Tensor:
-    mask = torch.zeros(size, dtype=torch.bool)
-    mask[list(nodes)] = True
+    mask: Tensor = index_to_mask(torch.tensor(nodes, dtype=torch.long), size)
     return mask

@@ -1,19 +1,12 @@
-"""Molecules of which it is known which atoms decide: a trained model, and how answers fare."""
+"""Molecules of which it is known which atoms decide, and how sets and scores of atoms fare."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
+from torch import Tensor
+from torch_geometric.data import Data
 
-from zorro import models
-from zorro.data import load_graphs
+from zorro.data import GraphDataset
 from zorro.explanation import Importance
 from zorro.metrics import (
     ground_truth_auroc,
@@ -21,69 +14,19 @@ from zorro.metrics import (
     ground_truth_precision,
     ground_truth_recall,
 )
-from zorro.models import checkpoint
-from zorro.models.graph_training import usual_settings
-from zorro.paper.cells import Cell
-from zorro.paper.jobs import loaded
-
-EDGES = {"edge_attr": "edge_attr"}  # what the model takes besides atoms and bonds
 
 
-@dataclass(frozen=True)
-class MoleculeCell(Cell):
-    """A model of our own training on molecules; `weights` is where it is kept."""
-
-    def load(self) -> tuple[nn.Module, Data]:
-        """Return the trained model and the molecules, as one graph that falls apart into them."""
-        graphs = load_graphs(self.dataset).graphs
-        record = self.record
-        model = models.build(
-            record["architecture"],
-            record["in_channels"],
-            record["out_channels"],
-            level="graph",
-            **record["options"],
-        )
-        checkpoint.load(model, str(self.weights))
-        return model.eval(), Batch.from_data_list(list(graphs))
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """How the model was trained, and how well it does."""
-        return checkpoint.read_record(str(self.weights))
-
-
-def trained(dataset: str, model: str, folder: Path, *, seed: int) -> MoleculeCell:
-    """Return a cell whose weights are kept in a folder; the model is trained if need be."""
-    path = folder / f"{dataset}-{model}-{seed}.safetensors"
-    if not path.exists():
-        graphs, settings = load_graphs(dataset), usual_settings(dataset, seed=seed)
-        network = models.train_graphs(model, graphs, settings)
-        record = checkpoint.describe_graphs(network, model, graphs, settings=settings)
-        checkpoint.save(path, network, record)
-    return MoleculeCell(dataset, model, weights=str(path.absolute()))
-
-
-@cache
-def molecules_of(cell: MoleculeCell, device: str = "cpu") -> Sequence[Data]:
-    """Return a cell's molecules on a device, one by one."""
-    _, whole = loaded(cell, device)
-    graphs: Sequence[Data] = whole.to_data_list()
-    return graphs
-
-
-def balanced(dataset: str, count: int, *, seed: int) -> tuple[int, ...]:
+def balanced(molecules: GraphDataset, count: int, *, seed: int) -> tuple[int, ...]:
     """Return the numbers of random test molecules, one of each class in turn, class 1 first.
 
     Args:
-        dataset: by its name.
+        molecules: of two classes.
         count: how many, half of either class.
         seed: of the order.
     """
-    graphs = load_graphs(dataset)
     generator = torch.Generator().manual_seed(seed)
-    members = graphs.test[torch.randperm(graphs.test.numel(), generator=generator)]
-    of_class = [members[graphs.targets[members] == label].tolist() for label in (1, 0)]
+    members = molecules.test[torch.randperm(molecules.test.numel(), generator=generator)]
+    of_class = [members[molecules.targets[members] == label].tolist() for label in (1, 0)]
     return tuple(
         number
         for pair in zip(*(some[: count // 2] for some in of_class), strict=True)
