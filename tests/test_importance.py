@@ -16,7 +16,7 @@ from zorro.explanation import Step
 from zorro.graph.features import features_of
 from zorro.noise import draws_of, resolve
 
-FEATURES, SAMPLES = 4, 300
+FEATURES, SAMPLES = 4, 80
 WEIGHTS = torch.tensor([3.0, 2.0, 1.0, 0.5, 0.0])
 SHARE = 0.25  # of ones in each column
 
