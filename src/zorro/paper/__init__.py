@@ -6,6 +6,7 @@ from zorro.paper.ablations import SAMPLES, THRESHOLDS
 from zorro.paper.accuracy import ACCURACY
 from zorro.paper.amazon import AMAZON
 from zorro.paper.bagel import BAGEL
+from zorro.paper.benzene import BENZENE
 from zorro.paper.examples import EXAMPLES
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.faithfulness import FAITHFULNESS
@@ -38,5 +39,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         HOMOPHILY,
         EXAMPLES,
         BAGEL,
+        BENZENE,
     )
 }

@@ -203,7 +203,8 @@ def _manifest(job: Job, settings: Settings) -> Manifest:
         asked={"subject": f"{job.name} on {job.cell}"},
         data={"name": job.cell.dataset, "sha256": digest(*tensors)},
         model={"class": job.cell.model, "sha256": model_digest(model)},
-        parameters={**job.parameters, "seed": settings.seed},
+        # As they will be read back: a tuple comes back as a list.
+        parameters=json.loads(json.dumps({**job.parameters, "seed": settings.seed})),
     )
 
 
