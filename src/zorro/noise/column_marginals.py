@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from zorro.graph.column_values import ColumnValues
 from zorro.graph.grouping import quotient_and_rest, ranges, repeated
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
+from zorro.noise.draws import Draws, JoinedDraws
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_of
 from zorro.noise.walks import walk
 
@@ -247,6 +249,10 @@ class SparseDraws:
             starts = torch.searchsorted(mine, self._kept.starts)
             few._kept = _Kept(position[mine], self._kept.value[mine], starts)
         return few
+
+    def joined(self, others: Sequence[Draws]) -> JoinedDraws:
+        """Return this noise and that of other samples of the same query."""
+        return JoinedDraws([self, *others])
 
     def _places(self, samples: Tensor) -> Tensor:
         """Return for each sample its place among some of them, −1 for none, (S,)."""

@@ -24,7 +24,6 @@ from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.draws import JoinedDraws
 
 # Where the two best scores are closer than this, rounding could decide: the model itself is asked.
 # Relative to 1 + the largest score; on the paper's models no score was off by more than 2e-6, and
@@ -163,7 +162,7 @@ class TracedEvaluator(Evaluator):
         }
         products = [one._changed.noise for one in every if one._changed.noise is not None]
         product = torch.cat(products, dim=1) if len(products) == len(every) else None
-        draws = JoinedDraws([one._draws for one in every])
+        draws = self._draws.joined([one._draws for one in every[1:]])
         batched = self._batched.joined([one._batched for one in every[1:]])
         return self._on(draws, batched, _OfNoise(states, product))
 

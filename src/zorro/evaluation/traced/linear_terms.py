@@ -15,6 +15,7 @@ from zorro.evaluation.traced.plan import Mixing
 from zorro.evaluation.traced.terms import States, Toggled
 
 _NUMBERS_AT_ONCE = 1 << 23
+_MIXING_COST = 5  # of a non-zero of a matrix over nodes, beside a product of dense matrices
 
 
 class LinearTerms:
@@ -30,11 +31,37 @@ class LinearTerms:
         self._changed = changed
 
     def of_noise(self) -> dict[fx.Node, Tensor]:
-        """Return them with nothing selected."""
+        """Return them with nothing selected: (A Z) W, or A (Z W) where that is less work."""
+        if self._changed.can_mix and self._mixing_first_is_less:
+            return self._of_mixed_noise()
         parts: dict[fx.Node, list[Tensor]] = {node: [] for node in self._entries}
         for _, product in self._changed.noise_products():
             for node, entry in self._entries.items():
                 parts[node].append(entry.constant.unsqueeze(1) + entry.mixed(product))
+        return {
+            node: states[0] if len(states) == 1 else torch.cat(states, dim=1)
+            for node, states in parts.items()
+        }
+
+    @property
+    def _mixing_first_is_less(self) -> bool:
+        """Whether it is less work to mix noise over nodes before weights are applied to it."""
+        first = sum(
+            _MIXING_COST * mixing.non_zeros + mixing.shape[0] * weight.size(1)
+            for _, mixing, weight, _ in self._terms()
+        )
+        return first < self._changed.x.size(0) * self._changed.width
+
+    def _of_mixed_noise(self) -> dict[fx.Node, Tensor]:
+        terms = list(self._terms())
+        parts: dict[fx.Node, list[Tensor]] = {node: [] for node in self._entries}
+        for mixed in self._changed.mixed_noise([mixing.times for _, mixing, _, _ in terms]):
+            states = {node: entry.constant.unsqueeze(1) for node, entry in self._entries.items()}
+            for (node, _, weight, _), columns in zip(terms, mixed, strict=True):
+                product = columns.flatten(1).t() @ weight  # (q · s, h), of columns (d, q, s)
+                states[node] = states[node] + product.view(*columns.shape[1:], -1)
+            for node, state in states.items():
+                parts[node].append(state)
         return {
             node: states[0] if len(states) == 1 else torch.cat(states, dim=1)
             for node, states in parts.items()
@@ -108,9 +135,11 @@ class LinearTerms:
 
     def node_gains(self, gradients: States, selection: Selection) -> Tensor:
         """Return what adding each node gives with the gradients, (n,)."""
-        if selection.columns.numel() <= self._changed.width:
-            return self._node_gains_by_column(gradients, selection.columns)
-        return self._node_gains_by_product(gradients, selection.columns)
+        columns = selection.columns
+        by_column = self._changed.noise is None and self._mixing_first_is_less
+        if by_column or columns.numel() <= self._changed.width:
+            return self._node_gains_by_column(gradients, columns)
+        return self._node_gains_by_product(gradients, columns)
 
     def _node_gains_by_column(self, gradients: States, columns: Tensor) -> Tensor:
         gains = torch.zeros_like(self._changed.x[:, 0])
