@@ -6,6 +6,8 @@ the column's values stay in the caches, and nothing is written but the values th
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -32,7 +34,8 @@ class RandomRows:
     """
 
     def __init__(self, held: ColumnValues, address: Tensor) -> None:
-        self._values = held.values
+        self._dtype = held.values.dtype
+        self._values = _bits(held.values)
         self._first = held.first.tolist()
         self._count = held.count.tolist()
         self._rows = held.num_rows
@@ -55,15 +58,16 @@ class RandomRows:
             further: (), the key of the stream for what is drawn again.
             into: (2 a,), gets the entries.
         """
+        unfair = []
         for start in range(0, self._step.size, _WORDS):
             some = slice(start, start + _WORDS)
-            part = into[LANES * some.start : LANES * some.stop]
-            unfair = self._draw_some(column, key, some, part)
-            if unfair.size:
-                place = torch.from_numpy(unfair)
-                number = self._address[some][place // LANES] * LANES + place % LANES
-                again = uniforms_of(further.expand(place.numel()), number)
-                part[place] = self._at(column, (again * self._rows).long())
+            into_some = into[LANES * some.start : LANES * some.stop]
+            unfair.append(self._draw_some(column, key, some, into_some) + LANES * start)
+        place = torch.from_numpy(np.concatenate(unfair))
+        if place.numel():
+            number = self._address[place // LANES] * LANES + place % LANES
+            again = uniforms_of(further.expand(place.numel()), number)
+            into[place] = self._at(column, (again * self._rows).long())
 
     def _draw_some(
         self, column: int, key: np.uint64, some: slice, into: Tensor
@@ -88,15 +92,20 @@ class RandomRows:
         first, count = self._first[column], self._count[column]
         values = self._values[first : first + count]
         if count == self._rows:
-            torch.index_select(values, 0, torch.from_numpy(row.view(np.int64)), out=into)
+            np.take(values, row.view(np.int64), out=_bits(into), mode="wrap")
             return
         mask = self._mask[: row.size]
         np.greater_equal(row, np.uint64(count), out=mask)
         np.minimum(row, np.uint64(max(0, count - 1)), out=row)
-        torch.index_select(values, 0, torch.from_numpy(row.view(np.int64)), out=into)
+        np.take(values, row.view(np.int64), out=_bits(into), mode="wrap")
         into.masked_fill_(torch.from_numpy(mask), 0)
 
     def _at(self, column: int, row: Tensor) -> Tensor:
-        into = self._values.new_empty(row.numel())
+        into = torch.empty(row.numel(), dtype=self._dtype)
         self._pick(column, row.numpy().view(np.uint64), into)
         return into
+
+
+def _bits(values: Tensor) -> NDArray[Any]:
+    """Return values for NumPy, which only moves them: those of a type it lacks as other bits."""
+    return (values.view(torch.int16) if values.dtype == torch.bfloat16 else values).numpy()
