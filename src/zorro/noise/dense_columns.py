@@ -139,7 +139,7 @@ class AddressedDraws:
         return self._columns(columns, rows)
 
     def _columns(self, columns: Tensor, rows: Tensor | None) -> Tensor:
-        rows = torch.arange(self._nodes, device=self._device) if rows is None else rows
+        rows = self._every_node if rows is None else rows
         by_kind = self._by_kind(columns)
         if len(by_kind) == 1:
             return by_kind[0][0].values(columns, _drawn(by_kind[0][0], columns, rows, self._parts))
@@ -231,8 +231,16 @@ class AddressedDraws:
     def _by_kind(self, columns: Tensor) -> list[tuple[_Kind, Tensor]]:
         """Return how columns are drawn and which of them, as far as there are any."""
         two_valued = self._dense.is_two_valued[columns]
-        kinds = ((_TwoValued(self._dense), two_valued), (_General(self._dense), ~two_valued))
+        kinds = zip(self._kinds, (two_valued, ~two_valued), strict=True)
         return [(kind, mine.nonzero().flatten()) for kind, mine in kinds if bool(mine.any())]
+
+    @cached_property
+    def _kinds(self) -> tuple[_Kind, _Kind]:
+        return _TwoValued(self._dense), _General(self._dense)
+
+    @cached_property
+    def _every_node(self) -> Tensor:
+        return torch.arange(self._nodes, device=self._device)
 
     @cached_property
     def _parts(self) -> list[_Part]:
@@ -451,6 +459,7 @@ class _General:
         self.dtype = dense.low.dtype
         self.low = torch.zeros_like(dense.low)
         self.high = torch.ones_like(dense.low)
+        self._last: tuple[Tensor, Sequence[_Part], list[RandomRows]] | None = None
 
     def draw_into(
         self, result: Tensor, columns: Tensor, rows: Tensor, parts: Sequence[_Part]
@@ -459,10 +468,9 @@ class _General:
         if rows.is_cuda or rows.numel() < _FEW_NODES:
             _draw_by_words(result, self, columns, rows, parts)
             return
-        for part in parts:
+        for part, random_rows in zip(parts, self._random_rows(rows, parts), strict=True):
             numbers = part.numbers(self.lanes)
             index = numbers.index
-            random_rows = RandomRows(self._held, numbers.addresses(rows))
             drawn = self._held.values.new_empty(rows.numel(), numbers.drawn)
             keys = child_keys(part.key, columns).flatten().numpy().view(np.uint64)
             further = child_keys(part.key, columns + self.low.numel()).flatten()
@@ -474,6 +482,14 @@ class _General:
                 random_rows.draw(column, keys[place], further[place], target.view(-1))
                 if not straight:
                     _copy(drawn[:, index], into)
+
+    def _random_rows(self, rows: Tensor, parts: Sequence[_Part]) -> list[RandomRows]:
+        """Return what draws columns of some nodes; that of the last nodes is kept."""
+        if self._last is None or self._last[0] is not rows or self._last[1] is not parts:
+            each = [part.numbers(self.lanes).addresses(rows) for part in parts]
+            made = [RandomRows(self._held, address) for address in each]
+            self._last = (rows, parts, made)
+        return self._last[2]
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return what random rows hold, and where a number would favour some of them."""

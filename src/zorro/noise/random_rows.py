@@ -19,6 +19,7 @@ from zorro.noise.streams import GOLDEN, mix_in_place, uniforms_of
 LANES = 2  # random numbers of 32 bits that a word holds
 _WORDS = 1 << 15  # that are drawn at a time
 _HALF = np.uint64(32)  # bits
+_BACK = np.uint64(pow(int(GOLDEN), -1, 1 << 64))  # undoes a product with it
 
 
 class RandomRows:
@@ -39,11 +40,10 @@ class RandomRows:
         self._first = held.first.tolist()
         self._count = held.count.tolist()
         self._rows = held.num_rows
-        self._address = address
         self._step = address.numpy().astype(np.uint64)
         self._step += np.uint64(1)
         self._step *= GOLDEN
-        at_once = min(_WORDS, address.numel())
+        at_once = min(_WORDS, self._step.size)
         self._word = np.empty(at_once, dtype=np.uint64)
         self._row = np.empty(LANES * at_once, dtype=np.uint64)
         self._shifted = np.empty_like(self._row)
@@ -63,11 +63,12 @@ class RandomRows:
             some = slice(start, start + _WORDS)
             into_some = into[LANES * some.start : LANES * some.stop]
             unfair.append(self._draw_some(column, key, some, into_some) + LANES * start)
-        place = torch.from_numpy(np.concatenate(unfair))
-        if place.numel():
-            number = self._address[place // LANES] * LANES + place % LANES
-            again = uniforms_of(further.expand(place.numel()), number)
-            into[place] = self._at(column, (again * self._rows).long())
+        place = np.concatenate(unfair)
+        if place.size:
+            address = self._step[place // LANES] * _BACK - np.uint64(1)
+            number = torch.from_numpy(address.view(np.int64) * LANES + place % LANES)
+            again = uniforms_of(further.expand(place.size), number)
+            into[torch.from_numpy(place)] = self._at(column, (again * self._rows).long())
 
     def _draw_some(
         self, column: int, key: np.uint64, some: slice, into: Tensor
