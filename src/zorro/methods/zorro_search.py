@@ -51,6 +51,7 @@ class _Searches:
                 self._noise,
                 seed=subject.seed,
                 memory=default_budget(subject.graph.x.device) if memory is None else memory,
+                device=subject.graph.x.device,
                 wanted=self._wanted,
             )
             self._bench = (key, bench)

@@ -96,7 +96,9 @@ class ColumnMarginals:
         if self._dense is None:
             return SparseDraws(self, nodes, seed=seed, query=query, samples=samples, memory=memory)
         each = torch.arange(samples.start, samples.stop)
-        return AddressedDraws(self._dense, nodes, seed=seed, query=query, samples=each)
+        return AddressedDraws(
+            self._dense, nodes, seed=seed, query=query, samples=each, memory=memory
+        )
 
     def entries(self, columns: Tensor, keys: Tensor, *, nodes: int, first: int = BLOCK) -> Entries:
         """Draw the non-zeros of `columns` (k,) in the `first` samples of blocks `keys` (b,)."""

@@ -84,10 +84,18 @@ class AddressedDraws:
         seed: of the noise.
         query: the node that is explained.
         samples: (S,), which ones, ascending.
+        memory: bytes of which a small part may be kept.
     """
 
     def __init__(
-        self, dense: DenseColumns, nodes: int, *, seed: int, query: int, samples: Tensor
+        self,
+        dense: DenseColumns,
+        nodes: int,
+        *,
+        seed: int,
+        query: int,
+        samples: Tensor,
+        memory: int = 1 << 30,
     ) -> None:
         self._dense = dense
         self._nodes = nodes
@@ -95,6 +103,7 @@ class AddressedDraws:
         self._query = query
         self._samples = samples.cpu()
         self._device = dense.low.device
+        self._memory = memory
         self._kept: dict[int, Tensor] = {}  # all columns of a node, (d, S)
 
     @property
@@ -110,6 +119,7 @@ class AddressedDraws:
             seed=self._seed,
             query=self._query,
             samples=self._samples[samples.cpu()],
+            memory=self._memory,
         )
 
     def joined(self, others: Sequence[Draws]) -> Draws:
@@ -123,6 +133,7 @@ class AddressedDraws:
             seed=self._seed,
             query=self._query,
             samples=torch.cat([self._samples, *(other._samples for other in same)]),
+            memory=self._memory,
         )
 
     @property
@@ -152,7 +163,8 @@ class AddressedDraws:
     def _can_keep(self, rows: Tensor) -> bool:
         """Whether all columns of some nodes are few numbers."""
         samples, _, features = self.shape
-        return rows.numel() * samples * features <= _KEPT_NUMBERS
+        most = min(_KEPT_NUMBERS, self._memory // 32 // self._dense.low.element_size())
+        return 0 < rows.numel() * samples * features <= most
 
     def _kept_at(self, rows: Tensor) -> Tensor:
         """Return all columns of some nodes (v,), (d, v, S), which are kept: a search asks again."""

@@ -143,7 +143,8 @@ class ChangedInput:
         result = self._weight.new_zeros(rows.numel(), self._draws.shape[0], self._weight.size(1))
         if columns.numel() == 0 or rows.numel() == 0:
             return result
-        at_once = max(1, _NUMBERS_AT_ONCE // (columns.numel() * self._draws.shape[0]))
+        a_row = columns.numel() * self._draws.shape[0]
+        at_once = max(1, min(_NUMBERS_AT_ONCE, self._numbers // 2) // a_row)
         for some in torch.split(torch.arange(rows.numel(), device=rows.device), at_once):
             change = self.at(columns, rows[some])  # (k, v, S)
             flat = change.flatten(1).t() @ self._weight[columns]  # (v · S, H)
@@ -154,6 +155,16 @@ class ChangedInput:
         if self.noise is not None:
             return self._true[rows].unsqueeze(1) - self.noise[rows]
         return self._product_of(torch.arange(self.x.size(1), device=rows.device), rows)
+
+    def rows_at_once(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """Split rows into parts whose products fit into the memory."""
+        a_row = self._draws.shape[0] * max(1, self.width)
+        return torch.split(rows, max(1, self._numbers // 2 // a_row))
+
+    @property
+    def _numbers(self) -> int:
+        """How many numbers fit into the memory."""
+        return self._memory // self.x.element_size()
 
     @property
     def _most_kept(self) -> int:

@@ -14,7 +14,6 @@ from zorro.evaluation.traced.entry import Entry
 from zorro.evaluation.traced.plan import Mixing
 from zorro.evaluation.traced.terms import States, Toggled
 
-_NUMBERS_AT_ONCE = 1 << 23
 _MIXING_COST = 5  # of a non-zero of a matrix over nodes, beside a product of dense matrices
 
 
@@ -69,9 +68,13 @@ class LinearTerms:
 
     def added(self, selection: Selection) -> dict[fx.Node, Tensor]:
         """Return what a selection adds."""
-        rows = selection.rows
-        product = self._changed.product(selection.columns, rows)  # (v, S, H)
-        return {node: entry.mixed(product, rows) for node, entry in self._entries.items()}
+        total: dict[fx.Node, Tensor] = {}
+        for rows in self._changed.rows_at_once(selection.rows):
+            product = self._changed.product(selection.columns, rows)  # (v, S, H)
+            for node, entry in self._entries.items():
+                part = entry.mixed(product, rows)
+                total[node] = part if node not in total else total[node] + part
+        return total
 
     def toggling_features(self, base: States, selection: Selection, columns: Tensor) -> Toggled:
         """Return what toggling each of `columns` (k,) changes."""
@@ -123,14 +126,12 @@ class LinearTerms:
     def feature_gains(self, gradients: States, selection: Selection) -> Tensor:
         """Return what adding each feature gives with the gradients, (d,)."""
         gains = torch.zeros_like(self._changed.x[0])
-        rows = selection.rows
-        if rows.numel() == 0:
-            return gains
-        for node, mixing, weight, _ in self._terms():
-            gradient = gradients[node]  # (q, S, h)
-            flat = mixing.columns(rows).t() @ gradient.flatten(1)  # (v, S · h)
-            by_row = flat.view(rows.numel(), *gradient.shape[1:])
-            gains += (self._changed.transposed_times(by_row, rows) * weight).sum(1)
+        for rows in self._changed.rows_at_once(selection.rows):
+            for node, mixing, weight, _ in self._terms():
+                gradient = gradients[node]  # (q, S, h)
+                flat = mixing.columns(rows).t() @ gradient.flatten(1)  # (v, S · h)
+                by_row = flat.view(rows.numel(), *gradient.shape[1:])
+                gains += (self._changed.transposed_times(by_row, rows) * weight).sum(1)
         return gains
 
     def node_gains(self, gradients: States, selection: Selection) -> Tensor:
@@ -157,8 +158,8 @@ class LinearTerms:
             mixing.transposed_times(gradients[node])  # (n, S, h)
             for node, mixing, _, _ in self._terms()
         ]
-        at_once = max(1, _NUMBERS_AT_ONCE // max(1, by_row[0].size(1) * self._changed.width))
-        for rows in torch.split(torch.arange(gains.numel(), device=gains.device), at_once):
+        every = torch.arange(gains.numel(), device=gains.device)
+        for rows in self._changed.rows_at_once(every):
             product = self._changed.product(columns, rows)  # (v, S, H)
             for toward, (_, _, _, part) in zip(by_row, self._terms(), strict=True):
                 gains[rows] += (toward[rows] * product[:, :, part]).sum((1, 2))
