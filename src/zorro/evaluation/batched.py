@@ -17,7 +17,6 @@ from zorro.model.agreement import same_output
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.draws import JoinedDraws
 from zorro.question.event import Event, Predicts
 
 logger = logging.getLogger(__name__)
@@ -116,7 +115,7 @@ class BatchedEvaluator(Evaluator):
     def joined(self, others: Sequence[Evaluator]) -> BatchedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
         every = [self, *(other for other in others if isinstance(other, BatchedEvaluator))]
-        return self._on(JoinedDraws([one._draws for one in every]))
+        return self._on(self._draws.joined([one._draws for one in every[1:]]))
 
     def _on(self, draws: Draws) -> BatchedEvaluator:
         return BatchedEvaluator(

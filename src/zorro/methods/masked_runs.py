@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -15,6 +15,8 @@ from zorro.methods.subject import Subject
 from zorro.model.agreement import same_output
 from zorro.model.memory import default_budget
 from zorro.model.predictor import probabilities
+from zorro.noise import Draws
+from zorro.noise.draws import JoinedDraws
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +74,10 @@ class ZeroFilled:
     def only(self, samples: Tensor) -> ZeroFilled:
         """Return some inputs (q,) alone."""
         return ZeroFilled(self._x, self._masks[samples])
+
+    def joined(self, others: Sequence[Draws]) -> JoinedDraws:
+        """Return these inputs and others."""
+        return JoinedDraws([self, *others])
 
 
 class MaskedRuns:

@@ -65,6 +65,7 @@ class _Searches:
                 self._noise,
                 seed=subject.seed,
                 memory=default_budget(subject.graph.x.device) if memory is None else memory,
+                device=subject.graph.x.device,
                 wanted=self._wanted,
                 keep=self._keep,
             )

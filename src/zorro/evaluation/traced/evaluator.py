@@ -24,7 +24,6 @@ from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.draws import JoinedDraws
 
 # Where the two best scores are closer than this, rounding could decide: the model itself is asked.
 # Relative to 1 + the largest score; on the paper's models no score was off by more than 2e-6, and
@@ -144,6 +143,8 @@ class TracedEvaluator(Evaluator):
         self._changes_at_once = self._pairs_at_once * max(1, min(_MOST_JOINED, least))
         self._last: _Base | None = None
         self._kept_noise: dict[int, Tensor] = {}
+        # Numbers of noise, or of its change, that are made at a time: an eighth of the memory.
+        self._noise_numbers = min(_NOISE_NUMBERS, max(1, memory // 8 // self._x.element_size()))
         self._most_kept = memory // 8 // max(1, self._x.numel() * self._x.element_size())
 
     def only(self, samples: Tensor) -> TracedEvaluator:
@@ -163,7 +164,7 @@ class TracedEvaluator(Evaluator):
         }
         products = [one._changed.noise for one in every if one._changed.noise is not None]
         product = torch.cat(products, dim=1) if len(products) == len(every) else None
-        draws = JoinedDraws([one._draws for one in every])
+        draws = self._draws.joined([one._draws for one in every[1:]])
         batched = self._batched.joined([one._batched for one in every[1:]])
         return self._on(draws, batched, _OfNoise(states, product))
 
@@ -225,7 +226,7 @@ class TracedEvaluator(Evaluator):
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
-        at_once = max(1, _NOISE_NUMBERS // max(1, selection.rows.numel() * self.samples))
+        at_once = max(1, self._noise_numbers // max(1, selection.rows.numel() * self.samples))
         for first in range(0, columns.numel(), at_once):
             part = slice(first, first + at_once)
             toggled = together(
@@ -235,7 +236,9 @@ class TracedEvaluator(Evaluator):
                 ]
             )
             pairs = toggled.differs.nonzero()  # (p, 2): candidate, sample
-            self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part])
+            # Of each pair a change of all selected rows is made.
+            most = self._noise_numbers // max(1, selection.rows.numel())
+            self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part], most=most)
         return self._settled(scores, ran, selection, columns=columns)
 
     def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
@@ -243,7 +246,7 @@ class TracedEvaluator(Evaluator):
         scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
         width = sum(state.size(2) for state in base.states.values())
-        at_once = max(1, _NOISE_NUMBERS // max(1, width * self.samples))
+        at_once = max(1, self._noise_numbers // max(1, width * self.samples))
         for first in range(0, rows.numel(), at_once):
             part = slice(first, first + at_once)
             toggled = together(
@@ -288,6 +291,8 @@ class TracedEvaluator(Evaluator):
         base: _Base,
         scores: Tensor,
         ran: Tensor,
+        *,
+        most: int | None = None,
     ) -> None:
         """Run some pairs (p, 2) of candidates and samples, into scores (k, S, C) and ran (k, S).
 
@@ -297,8 +302,10 @@ class TracedEvaluator(Evaluator):
             base: what they change.
             scores: get the pairs' scores.
             ran: gets true at the pairs.
+            most: pairs whose changes may be made at a time.
         """
-        for some in _chunks(pairs, self._changes_at_once):
+        at_once = self._changes_at_once if most is None else min(self._changes_at_once, most)
+        for some in _chunks(pairs, max(1, at_once)):
             candidate, sample = some.t()
             changes = changes_of(candidate, sample)
             share = max(self._share_changed(change) for change in changes.values())
@@ -374,7 +381,7 @@ class TracedEvaluator(Evaluator):
         if unsure.numel() == 0:
             return scores
         base = selection.mask  # (n, d)
-        for some in _chunks(unsure, max(1, _NOISE_NUMBERS // max(1, self._x.numel()))):
+        for some in _chunks(unsure, max(1, self._noise_numbers // max(1, self._x.numel()))):
             candidate, sample = some.t()
             mask = base.repeat(some.size(0), 1, 1)  # (u, n, d)
             each = torch.arange(some.size(0), device=self.device)

@@ -14,7 +14,7 @@ from zorro.evaluation.traced.entry import Entry
 from zorro.evaluation.traced.plan import Mixing
 from zorro.evaluation.traced.terms import States, Toggled
 
-_NUMBERS_AT_ONCE = 1 << 23
+_MIXING_COST = 5  # of a non-zero of a matrix over nodes, beside a product of dense matrices
 
 
 class LinearTerms:
@@ -30,7 +30,9 @@ class LinearTerms:
         self._changed = changed
 
     def of_noise(self) -> dict[fx.Node, Tensor]:
-        """Return them with nothing selected."""
+        """Return them with nothing selected: (A Z) W, or A (Z W) where that is less work."""
+        if self._changed.can_mix and self._mixing_first_is_less:
+            return self._of_mixed_noise()
         parts: dict[fx.Node, list[Tensor]] = {node: [] for node in self._entries}
         for _, product in self._changed.noise_products():
             for node, entry in self._entries.items():
@@ -40,11 +42,39 @@ class LinearTerms:
             for node, states in parts.items()
         }
 
+    @property
+    def _mixing_first_is_less(self) -> bool:
+        """Whether it is less work to mix noise over nodes before weights are applied to it."""
+        first = sum(
+            _MIXING_COST * mixing.non_zeros + mixing.shape[0] * weight.size(1)
+            for _, mixing, weight, _ in self._terms()
+        )
+        return first < self._changed.x.size(0) * self._changed.width
+
+    def _of_mixed_noise(self) -> dict[fx.Node, Tensor]:
+        terms = list(self._terms())
+        parts: dict[fx.Node, list[Tensor]] = {node: [] for node in self._entries}
+        for mixed in self._changed.mixed_noise([mixing.times for _, mixing, _, _ in terms]):
+            states = {node: entry.constant.unsqueeze(1) for node, entry in self._entries.items()}
+            for (node, _, weight, _), columns in zip(terms, mixed, strict=True):
+                product = columns.flatten(1).t() @ weight  # (q · s, h), of columns (d, q, s)
+                states[node] = states[node] + product.view(*columns.shape[1:], -1)
+            for node, state in states.items():
+                parts[node].append(state)
+        return {
+            node: states[0] if len(states) == 1 else torch.cat(states, dim=1)
+            for node, states in parts.items()
+        }
+
     def added(self, selection: Selection) -> dict[fx.Node, Tensor]:
         """Return what a selection adds."""
-        rows = selection.rows
-        product = self._changed.product(selection.columns, rows)  # (v, S, H)
-        return {node: entry.mixed(product, rows) for node, entry in self._entries.items()}
+        total: dict[fx.Node, Tensor] = {}
+        for rows in self._changed.rows_at_once(selection.rows):
+            product = self._changed.product(selection.columns, rows)  # (v, S, H)
+            for node, entry in self._entries.items():
+                part = entry.mixed(product, rows)
+                total[node] = part if node not in total else total[node] + part
+        return total
 
     def toggling_features(self, base: States, selection: Selection, columns: Tensor) -> Toggled:
         """Return what toggling each of `columns` (k,) changes."""
@@ -96,21 +126,21 @@ class LinearTerms:
     def feature_gains(self, gradients: States, selection: Selection) -> Tensor:
         """Return what adding each feature gives with the gradients, (d,)."""
         gains = torch.zeros_like(self._changed.x[0])
-        rows = selection.rows
-        if rows.numel() == 0:
-            return gains
-        for node, mixing, weight, _ in self._terms():
-            gradient = gradients[node]  # (q, S, h)
-            flat = mixing.columns(rows).t() @ gradient.flatten(1)  # (v, S · h)
-            by_row = flat.view(rows.numel(), *gradient.shape[1:])
-            gains += (self._changed.transposed_times(by_row, rows) * weight).sum(1)
+        for rows in self._changed.rows_at_once(selection.rows):
+            for node, mixing, weight, _ in self._terms():
+                gradient = gradients[node]  # (q, S, h)
+                flat = mixing.columns(rows).t() @ gradient.flatten(1)  # (v, S · h)
+                by_row = flat.view(rows.numel(), *gradient.shape[1:])
+                gains += (self._changed.transposed_times(by_row, rows) * weight).sum(1)
         return gains
 
     def node_gains(self, gradients: States, selection: Selection) -> Tensor:
         """Return what adding each node gives with the gradients, (n,)."""
-        if selection.columns.numel() <= self._changed.width:
-            return self._node_gains_by_column(gradients, selection.columns)
-        return self._node_gains_by_product(gradients, selection.columns)
+        columns = selection.columns
+        by_column = self._changed.noise is None and self._mixing_first_is_less
+        if by_column or columns.numel() <= self._changed.width:
+            return self._node_gains_by_column(gradients, columns)
+        return self._node_gains_by_product(gradients, columns)
 
     def _node_gains_by_column(self, gradients: States, columns: Tensor) -> Tensor:
         gains = torch.zeros_like(self._changed.x[:, 0])
@@ -128,8 +158,8 @@ class LinearTerms:
             mixing.transposed_times(gradients[node])  # (n, S, h)
             for node, mixing, _, _ in self._terms()
         ]
-        at_once = max(1, _NUMBERS_AT_ONCE // max(1, by_row[0].size(1) * self._changed.width))
-        for rows in torch.split(torch.arange(gains.numel(), device=gains.device), at_once):
+        every = torch.arange(gains.numel(), device=gains.device)
+        for rows in self._changed.rows_at_once(every):
             product = self._changed.product(columns, rows)  # (v, S, H)
             for toward, (_, _, _, part) in zip(by_row, self._terms(), strict=True):
                 gains[rows] += (toward[rows] * product[:, :, part]).sum((1, 2))
