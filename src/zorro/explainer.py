@@ -445,10 +445,9 @@ class Zorro:
         is_known = evaluator.reads_candidates_only and not is_doubtful
         on_the_cut = is_known and graph.x.numel() > _LARGE
         count = _DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
-        few = evaluator.only(torch.arange(min(count, evaluator.samples), device=graph.x.device))
-        inputs = few.inputs(selection)  # (s, n, d)
+        inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
         guarded = self._source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
-        return close(guarded, few.scores(selection))
+        return close(guarded, scores)
 
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
         """Whether a set says what another one said: in part, for the guided search."""
