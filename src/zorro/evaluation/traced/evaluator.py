@@ -124,6 +124,7 @@ class TracedEvaluator(Evaluator):
             self._x,
             draws,
             weight,
+            program.kept("true", lambda: self._x @ weight),
             memory=memory // 8,
             on_batch=on_batch,
             noise=None if known is None else known.product,
