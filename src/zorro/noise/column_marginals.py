@@ -13,7 +13,7 @@ from torch import Tensor
 from zorro.graph.column_values import ColumnValues
 from zorro.graph.grouping import quotient, quotient_and_rest, ranges, repeated
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
-from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_of
+from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_along
 from zorro.noise.walks import walk
 
 # From this share of non-zeros on, drawing every entry is cheaper than drawing non-zeros.
@@ -114,9 +114,9 @@ class ColumnMarginals:
         column = repeated(torch.arange(columns.numel(), device=keys.device), per_column)
         if self._one_value_each:
             return Entries(position, column, self._one_value[columns][column])
-        counter = ranges(torch.zeros_like(count), count)
-        pick = uniforms_of(repeated(stream, count), 2 * counter + 1)
-        pick *= repeated(self._count[columns], per_column)
+        # The value of non-zero c of a stream is picked by the uniform at counter 2 c + 1.
+        pick = uniforms_along(stream, count, first=1, step=2)
+        pick *= repeated(self._count[columns].double(), per_column)
         place = pick.long()
         place += repeated(self._first[columns], per_column)
         return Entries(position, column, self._values[place])
@@ -326,14 +326,15 @@ class SparseDraws:
             start, end = end, end + entries.value.numel()
             position[start:end] = entries.position
             value[start:end] = entries.value
-            starts[columns + 1] = torch.bincount(entries.column, minlength=columns.numel())
-        return _Kept(position[:end], value[:end], starts.cumsum(0))
+            places = torch.arange(columns.numel(), device=device)
+            starts[columns + 1] = start + torch.searchsorted(entries.column, places, right=True)
+        return _Kept(position[:end], value[:end], starts)
 
     def _drawn(self, columns: Tensor) -> Entries:
         entries = self._noise.entries(columns, self._keys, nodes=self._nodes, first=self._walked)
-        position = entries.position - self._skipped * self._nodes
         if self._picked is None and len(self._samples) == self._keys.numel() * self._walked:
             return entries
+        position = entries.position - self._skipped * self._nodes
         inside = (position >= 0) & (position < len(self._samples) * self._nodes)
         inside = inside.nonzero().flatten()
         position = position[inside]
