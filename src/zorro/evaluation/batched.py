@@ -110,14 +110,15 @@ class BatchedEvaluator(Evaluator):
 
     def only(self, samples: Tensor) -> BatchedEvaluator:
         """Return an evaluator on some of the samples (q,), ascending."""
-        return self._on(self._draws.only(samples))
+        return self.on(self._draws.only(samples))
 
     def joined(self, others: Sequence[Evaluator]) -> BatchedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
         every = [self, *(other for other in others if isinstance(other, BatchedEvaluator))]
-        return self._on(self._draws.joined([one._draws for one in every[1:]]))
+        return self.on(self._draws.joined([one._draws for one in every[1:]]))
 
-    def _on(self, draws: Draws) -> BatchedEvaluator:
+    def on(self, draws: Draws) -> BatchedEvaluator:
+        """Return an evaluator of the same query on other draws of noise."""
         return BatchedEvaluator(
             self._predictor,
             self.graph,

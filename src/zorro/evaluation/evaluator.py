@@ -84,6 +84,11 @@ class Evaluator(ABC):
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
 
+    def first(self, samples: int, selection: Selection) -> tuple[Tensor, Tensor]:
+        """Return the first samples' perturbed inputs (s, n, d) under a selection, and scores."""
+        few = self.only(torch.arange(samples, device=self.device))
+        return few.inputs(selection), few.scores(selection)
+
     def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
 

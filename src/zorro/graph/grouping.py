@@ -62,10 +62,14 @@ def repeated(values: Tensor, count: Tensor) -> Tensor:
     return values.repeat_interleave(count)
 
 
-def quotient_and_rest(numbers: Tensor, divisor: int) -> tuple[Tensor, Tensor]:
+def quotient(numbers: Tensor, divisor: int) -> Tensor:
     """Divide whole numbers that are not negative; NumPy does it without dividing."""
     if numbers.device.type == "cpu":
-        quotient = torch.from_numpy(numbers.numpy() // divisor)
-    else:
-        quotient = numbers // divisor
-    return quotient, numbers - quotient * divisor
+        return torch.from_numpy(numbers.numpy() // divisor)
+    return numbers // divisor
+
+
+def quotient_and_rest(numbers: Tensor, divisor: int) -> tuple[Tensor, Tensor]:
+    """Divide whole numbers that are not negative, with what is left over."""
+    times = quotient(numbers, divisor)
+    return times, numbers - times * divisor

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from zorro.graph.column_values import ColumnValues
-from zorro.graph.grouping import quotient_and_rest, ranges, repeated
+from zorro.graph.grouping import quotient, quotient_and_rest, ranges, repeated
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
 from zorro.noise.draws import Draws, JoinedDraws
-from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_of
+from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_along
 from zorro.noise.walks import walk
 
 # From this share of non-zeros on, drawing every entry is cheaper than drawing non-zeros.
@@ -42,6 +42,10 @@ class _Kept:
     position: Tensor  # (t,)
     value: Tensor  # (t,)
     starts: Tensor  # (d + 1,)
+
+    def columns(self, which: Tensor) -> Tensor:
+        """Return the columns of some non-zeros (q,)."""
+        return torch.searchsorted(self.starts, which, right=True) - 1
 
 
 class ColumnMarginals:
@@ -114,9 +118,9 @@ class ColumnMarginals:
         column = repeated(torch.arange(columns.numel(), device=keys.device), per_column)
         if self._one_value_each:
             return Entries(position, column, self._one_value[columns][column])
-        counter = ranges(torch.zeros_like(count), count)
-        pick = uniforms_of(repeated(stream, count), 2 * counter + 1)
-        pick *= repeated(self._count[columns], per_column)
+        # The value of non-zero c of a stream is picked by the uniform at counter 2 c + 1.
+        pick = uniforms_along(stream, count, first=1, step=2)
+        pick *= repeated(self._count[columns].double(), per_column)
         place = pick.long()
         place += repeated(self._first[columns], per_column)
         return Entries(position, column, self._values[place])
@@ -189,10 +193,14 @@ class SparseDraws:
         _, nodes, features = self.shape
         dense = self._noise._values.new_zeros(samples.numel() * nodes, features)
         place = self._places(samples)
+        if self._kept is not None:
+            row, mine = self._picked_positions(self._kept.position, place)
+            dense[row, self._kept.columns(mine)] = self._kept.value[mine]
+            return dense.view(-1, nodes, features)
         for columns in self._column_chunks():
             entries = self._entries(columns)
             row, mine = self._picked_positions(entries.position, place)
-            dense[row[mine], columns[entries.column[mine]]] = entries.value[mine]
+            dense[row, columns[entries.column[mine]]] = entries.value[mine]
         return dense.view(-1, nodes, features)
 
     def times(self, weight: Tensor) -> Tensor:
@@ -246,10 +254,9 @@ class SparseDraws:
         few._count = samples.numel()
         few._picked = place if self._picked is None else _composed(self._picked, place)
         if self._kept is not None:
-            position, inside = self._picked_positions(self._kept.position, place)
-            mine = inside.nonzero().flatten()
+            position, mine = self._picked_positions(self._kept.position, place)
             starts = torch.searchsorted(mine, self._kept.starts)
-            few._kept = _Kept(position[mine], self._kept.value[mine], starts)
+            few._kept = _Kept(position, self._kept.value[mine], starts)
         return few
 
     def joined(self, others: Sequence[Draws]) -> JoinedDraws:
@@ -263,10 +270,12 @@ class SparseDraws:
         return place
 
     def _picked_positions(self, position: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
-        """Return positions in terms of the picked samples, and which are of these."""
-        sample, node = quotient_and_rest(position, self._nodes)
-        sample = place.to(position.dtype)[sample]
-        return sample * self._nodes + node, sample >= 0
+        """Return positions of the picked samples in terms of these, and which they are."""
+        sample = quotient(position, self._nodes)
+        mine = (place >= 0)[sample].nonzero().flatten()
+        sample = sample[mine]
+        moved = (place.to(position.dtype)[sample] - sample) * self._nodes
+        return position[mine] + moved, mine
 
     def _entries_of_row(self, row: int) -> Entries:
         """Return one node's non-zeros by column, with the sample as position; they are kept."""
@@ -289,8 +298,7 @@ class SparseDraws:
             self._sample_and_node = quotient_and_rest(kept.position, self._nodes)
         sample, node = self._sample_and_node
         mine = (node == row).nonzero().flatten()
-        column = torch.searchsorted(kept.starts, mine, right=True) - 1
-        return Entries(sample[mine].long(), column, kept.value[mine])
+        return Entries(sample[mine].long(), kept.columns(mine), kept.value[mine])
 
     def _column_chunks(self, width: int = 1, most: int | None = None) -> list[Tensor]:
         samples, nodes, features = self.shape
@@ -326,21 +334,22 @@ class SparseDraws:
             start, end = end, end + entries.value.numel()
             position[start:end] = entries.position
             value[start:end] = entries.value
-            starts[columns + 1] = torch.bincount(entries.column, minlength=columns.numel())
-        return _Kept(position[:end], value[:end], starts.cumsum(0))
+            places = torch.arange(columns.numel(), device=device)
+            starts[columns + 1] = start + torch.searchsorted(entries.column, places, right=True)
+        return _Kept(position[:end], value[:end], starts)
 
     def _drawn(self, columns: Tensor) -> Entries:
         entries = self._noise.entries(columns, self._keys, nodes=self._nodes, first=self._walked)
-        position = entries.position - self._skipped * self._nodes
         if self._picked is None and len(self._samples) == self._keys.numel() * self._walked:
             return entries
+        position = entries.position - self._skipped * self._nodes
         inside = (position >= 0) & (position < len(self._samples) * self._nodes)
-        if self._picked is not None:
-            at = position.clamp(0, len(self._samples) * self._nodes - 1)
-            position, picked = self._picked_positions(at, self._picked)
-            inside &= picked
         inside = inside.nonzero().flatten()
-        return Entries(position[inside], entries.column[inside], entries.value[inside])
+        position = position[inside]
+        if self._picked is not None:
+            position, mine = self._picked_positions(position, self._picked)
+            inside = inside[mine]
+        return Entries(position, entries.column[inside], entries.value[inside])
 
 
 def _numbers(values: Tensor) -> Any:

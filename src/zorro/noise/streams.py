@@ -7,6 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from zorro.graph.grouping import ranges, repeated
+
 Words = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -69,6 +71,35 @@ def uniforms_on_cpu(keys: Words, counters: Words) -> Floats:
         mix_in_place(word)
         result[some] = uniform_in_place(word)
     return result
+
+
+def uniforms_along(keys: Tensor, count: Tensor, *, first: int, step: int) -> Tensor:
+    """Return each key's uniforms at counters first, first + step, …, one key's after the other's.
+
+    Args:
+        keys: (t,).
+        count: (t,), how many of each.
+        first: counter.
+        step: from one counter to the next.
+    """
+    if keys.device.type != "cpu":
+        counter = step * ranges(torch.zeros_like(count), count) + first
+        return uniforms(repeated(keys, count), counter)
+    # The words of a key are an arithmetic sequence before they are mixed, and so are those of all
+    # keys together if each begins earlier by as many steps as there were before it.
+    stride = np.uint64(step * _GOLDEN & _WORD)
+    before = (count.cumsum(0) - count).numpy().astype(np.uint64)
+    start = keys.numpy().view(np.uint64) + np.uint64((first + 1) * _GOLDEN & _WORD)
+    word = np.repeat(start - before * stride, count.numpy())
+    along = np.arange(_AT_ONCE, dtype=np.uint64) * stride
+    shifted = np.empty(_AT_ONCE, dtype=np.uint64)
+    result = np.empty(word.size)
+    for begin in range(0, word.size, _AT_ONCE):
+        some = word[begin : begin + _AT_ONCE]
+        some += along[: some.size] + np.uint64(begin * int(stride) & _WORD)
+        mix_in_place(some, shifted[: some.size])
+        result[begin : begin + _AT_ONCE] = uniform_in_place(some)
+    return torch.from_numpy(result)
 
 
 def mix_in_place(word: NDArray[np.uint64], shifted: NDArray[np.uint64] | None = None) -> None:

@@ -15,7 +15,7 @@ def walk(keys: Words, density: Floats, positions: int) -> tuple[Words, Words]:
 
     The gap before a non-zero is geometric with the stream's density. Streams of similar density
     are walked together, as a matrix of steps that is a little wider than most of them need; the
-    few that do not reach the end are walked again in a wider one.
+    few that do not reach the end go on from where they are.
 
     Args:
         keys: (t,) of the streams.
@@ -26,35 +26,46 @@ def walk(keys: Words, density: Floats, positions: int) -> tuple[Words, Words]:
         The number of non-zeros of each stream (t,), and where they are, stream after stream.
     """
     count = np.zeros(keys.size, dtype=np.int64)
+    reached = np.full(keys.size, -1)
     parts = []
     expected = positions * density
-    steps = np.ceil(expected + _SLACK * (np.sqrt(expected) + 1)).astype(np.int64)
+    slack = np.ceil(_SLACK * (np.sqrt(expected) + 1)).astype(np.int64)
+    steps = np.ceil(expected).astype(np.int64) + slack
     pending = np.flatnonzero(density > 0)
     while pending.size:
-        pending = pending[np.argsort(-steps[pending], kind="stable")]
+        pending = pending[_descending(steps[pending])]
         unfinished = []
         first = 0
         while first < pending.size:
             width = int(steps[pending[first]])
             some = pending[first : first + max(1, _STEPS_AT_ONCE // width)]
             first += some.size
-            position = _steps(keys[some], density[some], width, positions)
+            position = _steps(keys[some], density[some], count[some], width, positions)
+            position += reached[some, None]
             inside = position < positions
-            short = inside[:, -1].copy()
-            inside[short] = False
+            more = inside.sum(axis=1)
+            parts.append((some, count[some], more, position[inside]))
+            count[some] += more
+            short = more == width
             unfinished.append(some[short])
-            count[some] = inside.sum(axis=1)
-            parts.append((some[~short], position[inside]))
+            reached[some[short]] = position[short, -1]
         pending = np.concatenate(unfinished)
-        steps[pending] *= 2
+        steps = slack
     return count, _in_order(parts, count)
 
 
-def _steps(keys: Words, density: Floats, width: int, positions: int) -> Words:
-    """Return where `width` steps of each stream lead, (t, width)."""
+def _descending(numbers: Words) -> Words:
+    """Return the order from the largest to the smallest; small numbers are sorted by counting."""
+    small = numbers.size > 0 and int(numbers.max()) < 1 << 15
+    return np.argsort(-numbers.astype(np.int16) if small else -numbers, kind="stable")
+
+
+def _steps(keys: Words, density: Floats, begun: Words, width: int, positions: int) -> Words:
+    """Return how far `width` steps of each stream lead after those that are begun, (t, width)."""
     # The gap before non-zero c is the uniform at counter 2 c; that at 2 c + 1 picks its value.
     counter = 2 * np.arange(width, dtype=np.uint64)
-    word = (keys.view(np.uint64) + GOLDEN)[:, None] + counter * GOLDEN
+    start = keys.view(np.uint64) + (2 * begun.astype(np.uint64) + np.uint64(1)) * GOLDEN
+    word = start[:, None] + counter * GOLDEN
     mix_in_place(word)
     gap = uniform_in_place(word)
     np.log(gap, out=gap)
@@ -64,16 +75,20 @@ def _steps(keys: Words, density: Floats, width: int, positions: int) -> Words:
     step = gap.astype(np.int64)
     step += 1
     walked = step.cumsum().reshape(step.shape)  # of all streams as if they were one: much faster
-    walked -= (walked[:, 0] - step[:, 0] + 1)[:, None]
+    walked -= (walked[:, 0] - step[:, 0])[:, None]
     return walked
 
 
-def _in_order(parts: list[tuple[Words, Words]], count: Words) -> Words:
-    """Put what some streams at a time gave in the order of the streams."""
+def _in_order(parts: list[tuple[Words, Words, Words, Words]], count: Words) -> Words:
+    """Put what some streams at a time gave in the order of the streams.
+
+    Args:
+        parts: streams, how many non-zeros of each were there before, how many more, and where.
+        count: of all streams.
+    """
     result = np.empty(int(count.sum()), dtype=np.int64)
     start = count.cumsum() - count
-    for streams, position in parts:
-        per_stream = count[streams]
-        shift = start[streams] - (per_stream.cumsum() - per_stream)
-        result[np.arange(position.size) + np.repeat(shift, per_stream)] = position
+    for streams, before, more, position in parts:
+        shift = start[streams] + before - (more.cumsum() - more)
+        result[np.arange(position.size) + np.repeat(shift, more)] = position
     return result

@@ -296,16 +296,20 @@ class _Search:
         """Run an attempt to its end; return evaluators on samples on which the set failed."""
         failed: list[Evaluator] = []
         room = _MOST_FAILED * self._samples
+        last: tuple[Evaluator, Tensor] | None = None  # if the attempt passes, they are not needed
         while not attempt.passed and not attempt.lost:
             for evaluator in self._laboratory.unseen(attempt.next_batch):
+                if last is not None:
+                    failed.append(last[0].only(last[1]))
                 hits = evaluator.hits(selection)
                 attempt.add(int(hits.sum()), hits.numel())
                 missed = (~hits).nonzero().flatten()[:room]
                 room -= missed.numel()
-                if missed.numel():
-                    failed.append(evaluator.only(missed))
+                last = (evaluator, missed) if missed.numel() else None
             if self._is_spent:
                 break
+        if last is not None and not attempt.passed:
+            failed.append(last[0].only(last[1]))
         return failed
 
     def _result(self, found: Found, delta: float | None) -> Certified:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import torch
-
 from zorro.cut import ComputationalGraph
 from zorro.cut.source import Source
 from zorro.elements import Selection
@@ -80,7 +78,6 @@ def _agrees(
     is_known = evaluator.reads_candidates_only and not is_doubtful
     on_the_cut = is_known and graph.x.numel() > _LARGE
     count = DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
-    few = evaluator.only(torch.arange(min(count, evaluator.samples), device=graph.x.device))
-    inputs = few.inputs(selection)  # (s, n, d)
+    inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
     again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
-    return close(again, few.scores(selection))
+    return close(again, scores)

@@ -25,6 +25,7 @@ class ChangedInput:
         x: (n, d), the candidates' true features.
         draws: Z (S, n, d).
         weight: W (d, H).
+        true: X W (n, H).
         memory: bytes that may be kept; past that things are drawn again when asked for.
         on_batch: called before noise is drawn.
         noise: Z W (n, S, H), where it is known.
@@ -36,6 +37,7 @@ class ChangedInput:
         x: Tensor,
         draws: Draws,
         weight: Tensor,
+        true: Tensor,
         *,
         memory: int,
         on_batch: Callable[[], None],
@@ -47,7 +49,7 @@ class ChangedInput:
         self._weight = weight
         self._memory = memory
         self._on_batch = on_batch
-        self._true = x @ weight  # (n, H)
+        self._true = true
         self.noise = noise  # Z W (n, S, H), if it is kept
         self._keeps_noise = keeps_noise
         self._columns: dict[int, int] = {}  # where X − Z of a column is kept

@@ -40,8 +40,7 @@ def entries_of(program: Program, graph: ComputationalGraph) -> tuple[dict[fx.Nod
     for node, plan in program.entries.items():
         if not plan.mixings:
             continue
-        identity = torch.eye(graph.x.size(1), device=graph.x.device, dtype=graph.x.dtype)
-        own = tuple(identity if weight is None else weight for weight in plan.weights)
+        own = tuple(_identity(graph) if weight is None else weight for weight in plan.weights)
         parts = []
         for weight in own:
             parts.append(slice(start, start + weight.size(1)))
@@ -58,6 +57,10 @@ def entries_of(program: Program, graph: ComputationalGraph) -> tuple[dict[fx.Nod
     if not program.entries:
         raise Unserved("its output does not depend on the features")
     return entries, torch.cat(weights, dim=1) if weights else graph.x.new_empty(graph.x.size(1), 0)
+
+
+def _identity(graph: ComputationalGraph) -> Tensor:
+    return torch.eye(graph.x.size(1), device=graph.x.device, dtype=graph.x.dtype)
 
 
 def _constant(plan: Plan, weights: tuple[Tensor, ...], graph: ComputationalGraph) -> Tensor:

@@ -123,6 +123,7 @@ class TracedEvaluator(Evaluator):
             self._x,
             draws,
             weight,
+            program.kept("true", lambda: self._x @ weight),
             memory=memory // 8,
             on_batch=on_batch,
             noise=None if known is None else known.product,
@@ -150,10 +151,9 @@ class TracedEvaluator(Evaluator):
     def only(self, samples: Tensor) -> TracedEvaluator:
         """Return an evaluator on some of the samples (q,), ascending."""
         few = {node: state[:, samples] for node, state in self._noise_states.items()}
-        batched = self._batched.only(samples)
         product = self._changed.noise
         product = None if product is None else product[:, samples]
-        return self._on(self._draws.only(samples), batched, _OfNoise(few, product))
+        return self._on(self._draws.only(samples), _OfNoise(few, product))
 
     def joined(self, others: Sequence[Evaluator]) -> TracedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
@@ -165,16 +165,15 @@ class TracedEvaluator(Evaluator):
         products = [one._changed.noise for one in every if one._changed.noise is not None]
         product = torch.cat(products, dim=1) if len(products) == len(every) else None
         draws = self._draws.joined([one._draws for one in every[1:]])
-        batched = self._batched.joined([one._batched for one in every[1:]])
-        return self._on(draws, batched, _OfNoise(states, product))
+        return self._on(draws, _OfNoise(states, product))
 
-    def _on(self, draws: Draws, batched: BatchedEvaluator, known: _OfNoise) -> TracedEvaluator:
+    def _on(self, draws: Draws, known: _OfNoise) -> TracedEvaluator:
         return TracedEvaluator(
             self._predictor,
             self._program,
             self.graph,
             draws,
-            batched,
+            self._batched.on(draws),
             memory=self._memory,
             on_batch=self._on_batch,
             always_by_row=self._always_by_row,
@@ -221,6 +220,11 @@ class TracedEvaluator(Evaluator):
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
         return self._batched.inputs(selection)
+
+    def first(self, samples: int, selection: Selection) -> tuple[Tensor, Tensor]:
+        """Return the first samples' inputs (s, n, d) and scores, which are known as a rule."""
+        noise = self._draws.matrices(torch.arange(samples, device=self.device))
+        return torch.where(selection.mask, self._x, noise), self.scores(selection)[:samples]
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)
