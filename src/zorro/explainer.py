@@ -34,9 +34,10 @@ from zorro.model.inference_mode import ordinary, outside_inference_mode
 from zorro.model.memory import default_budget
 from zorro.model.predictor import Model, Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
-from zorro.question.decision import Contrast, SameClass, decision_of
+from zorro.question.decision import Contrast, Decision, Side
 from zorro.question.options import Search, check_parameters
 from zorro.question.parameters import PARAMETERS, parameters_of
+from zorro.question.reading import Reading, reading_of
 from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
 from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
@@ -96,6 +97,16 @@ class Zorro:
         memory: bytes that an evaluation may take; a quarter of what is free when None.
         threshold: where a one-column model separates class 0 from class 1: 0.0 for the logit of
             class 1, 0.5 for its probability. Such a model is refused without it.
+        label: of a model with several labels, each there or not: the column of the one that is
+            explained, with its `threshold`.
+        tolerance: of a model whose output is a value (regression): how far it may move and still
+            be the same answer.
+        tolerance_share: the same as a share of the standard deviation of the model's outputs over
+            all nodes, or graphs.
+        side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;
+            `"up"`, a value that is to stay up, that it falls by more; `"down"`, that it rises by
+            more.
+        output: of a model with several values: the column of the one that is explained.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
         keep: what a set may be of, `("nodes", "features")` or one of them; what is not selectable
@@ -130,6 +141,11 @@ class Zorro:
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
         threshold: float | None = None,
+        label: SupportsIndex | None = None,
+        tolerance: float | None = None,
+        tolerance_share: float | None = None,
+        side: Side = "both",
+        output: SupportsIndex | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
         keep: Sequence[Kind] = KINDS,
         feature_groups: Iterable[Iterable[SupportsIndex]] | None = None,
@@ -162,7 +178,15 @@ class Zorro:
             keep=keep,
             feature_groups=feature_groups,
         )
-        self._begin(model, graph.features, source, asked, noise, evaluator, memory, threshold)
+        reading = reading_of(
+            threshold=threshold,
+            label=label,
+            tolerance=tolerance,
+            tolerance_share=tolerance_share,
+            side=side,
+            output=output,
+        )
+        self._begin(model, graph.features, source, asked, noise, evaluator, memory, reading)
 
     @classmethod
     @outside_inference_mode
@@ -217,7 +241,7 @@ class Zorro:
             given["noise"],
             given["evaluator"],
             given["memory"],
-            given["threshold"],
+            reading_of(**{name: given[name] for name in signature(reading_of).parameters}),
         )
         return zorro
 
@@ -230,7 +254,7 @@ class Zorro:
         noise: str | Noise | NoiseFunction,
         evaluator: EvaluatorName,
         memory: int | None,
-        threshold: float | None,
+        reading: Reading,
     ) -> None:
         """Make ready what all queries share.
 
@@ -242,7 +266,7 @@ class Zorro:
             noise: its name, an object or a function.
             evaluator: by which name.
             memory: bytes that an evaluation may take.
-            threshold: of a model with one column.
+            reading: what the model's output means.
         """
         check_parameters(asked)
         check_choice("evaluator", evaluator, EVALUATORS)
@@ -258,7 +282,7 @@ class Zorro:
             delta=asked.delta if asked.search == "guided" else None,
             keep=tuple(kind for kind in KINDS if kind in asked.keep),
         )
-        predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
+        predictor = Predictor(model, reading=reading, num_nodes=features.shape[0])
         self._source = source(predictor, refill)
         self._bench = Bench(
             predictor,
@@ -315,14 +339,16 @@ class Zorro:
         budget = budget_of(self.parameters)
 
         def on(graph: ComputationalGraph) -> Explanation:
-            decision = decision_of(why_not, contrast, classes=graph.scores.numel())
+            decision = self._decision(graph, why_not, contrast)
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
             laboratory = inquiry.laboratory
             with budget.unheeded():
                 sure = guarded(self._source, graph, laboratory.last, result.found.selection)
-            return explanation_of(result, sure, decision, laboratory, self.parameters, budget)
+            return explanation_of(
+                result, sure, decision, laboratory, self.parameters, budget, self._reading
+            )
 
         return on_a_sufficient_cut(self._source, node, on)
 
@@ -366,7 +392,7 @@ class Zorro:
         self, graph: ComputationalGraph, max_explanations: int, max_depth: int, distinct: bool
     ) -> list[Explanation]:
         """Return several explanations found on one cut."""
-        p, decision = self.parameters, SameClass()
+        p, decision = self.parameters, self._decision(graph)
         inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
         whole = budget = inquiry.budget
         laboratory = inquiry.laboratory
@@ -385,7 +411,9 @@ class Zorro:
                     selections.append(selection)
                     with whole.unheeded(), budget.unheeded():
                         sure = guarded(self._source, graph, laboratory.last, selection)
-                    results.append(explanation_of(result, sure, decision, laboratory, p, budget))
+                    results.append(
+                        explanation_of(result, sure, decision, laboratory, p, budget, self._reading)
+                    )
                     budget = dataclasses.replace(budget, started=time.perf_counter())
                     laboratory.restart()
                 if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
@@ -446,7 +474,7 @@ class Zorro:
         count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
         graph = on_a_sufficient_cut(self._source, node, self._guarded_with_nothing_kept)
-        decision = decision_of(why_not, contrast, classes=graph.scores.numel())
+        decision = self._decision(graph, why_not, contrast)
         event = decision.event(graph.scores, graph.asked)
         fresh = range(p.samples, p.samples + count)  # those before it are the search's
         return Meter(
@@ -460,8 +488,22 @@ class Zorro:
         """On how many samples fidelity is measured where no certificate has measured it."""
         return fresh_samples(self.parameters)
 
+    @property
+    def _reading(self) -> Reading:
+        """What the model's output means."""
+        return self._bench.predictor.reading
+
+    def _decision(
+        self,
+        graph: ComputationalGraph,
+        why_not: SupportsIndex | None = None,
+        contrast: Contrast = "beats",
+    ) -> Decision:
+        """Return what counts as the same answer for a query."""
+        return self._reading.decision(graph.scores, why_not=why_not, contrast=contrast)
+
     def _guarded_with_nothing_kept(self, graph: ComputationalGraph) -> ComputationalGraph:
-        event = SameClass().event(graph.scores, graph.asked)
+        event = self._decision(graph).event(graph.scores, graph.asked)
         evaluator = self._bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
         return guarded(self._source, graph, evaluator, evaluator.nothing)
 

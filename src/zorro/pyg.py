@@ -25,6 +25,7 @@ from zorro.explainer import Zorro
 from zorro.explanation import Explanation, MaskType
 from zorro.graph.extras import Extras
 from zorro.model.predictor import Predictor
+from zorro.question.reading import Classes
 
 _KNOWN_TO_PYG = {
     "threshold": "follows from the return_type of PyG's model_config",
@@ -125,7 +126,9 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         targets = _targets(target, x.size(0))
         if self.explainer_config.explanation_type == ExplanationType.phenomenon:
             # Labels are often not what the model predicts: say so before the search.
-            scores = Predictor(model, threshold=threshold).scores(x, edge_index, kwargs)  # (N, C)
+            scores = Predictor(model, reading=Classes(threshold)).scores(
+                x, edge_index, kwargs
+            )  # (N, C)
             for node in nodes:
                 predicted = int(scores[node].argmax())
                 self._refuse_unpredicted(f"node {node}", predicted, targets[node])

@@ -21,7 +21,6 @@ from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.errors import InputError, ModelError
 from zorro.graph.edge_index import Neighbours, ascending, contains
 from zorro.graph.graph import Graph
-from zorro.model.agreement import close, same_output
 from zorro.model.model_state import Weights, node_level_state
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
@@ -159,6 +158,7 @@ class Extractor:
         """
         query = node_id(asked, self._parts.num_nodes)
         self._notice_other_weights()
+        self._settle_if_needed()
         reach = self.reach
         if self._check == "none":
             graph = self._cut(query, reach, halo=self._halo, way=self._parts.incoming)
@@ -185,7 +185,20 @@ class Extractor:
         if not weights.are_as(self._weights):
             self.__dict__.pop("whole_scores", None)
             self.__dict__.pop("reach", None)
+            self.predictor.unsettle()
             self._weights, self._is_read = weights, False
+
+    def _settle_if_needed(self) -> None:
+        """Look at all outputs first where a decision rests on them."""
+        if self._is_read or not self.predictor.reading.needs_outputs:
+            return
+        if self._check != "whole":
+            raise InputError(
+                "tolerance_share: the spread of the outputs is known where the model runs on the "
+                f"whole graph, which check={self._check!r} spares: pass tolerance"
+            )
+        self.predictor.settle(self.whole_scores)
+        self._is_read = True
 
     def _wider(self, graph: ComputationalGraph) -> ComputationalGraph:
         """Return a cut with more candidates: one hop more, or all nodes if that adds none."""
@@ -206,7 +219,7 @@ class Extractor:
                     expected = self._scores_with_further_edges(graph, way)
                 else:
                     expected = self.whole_scores[query]
-                if same_output(graph.scores, expected):
+                if self.predictor.same(graph.scores, expected):
                     return self._settled(graph)
         self._refuse_unusable(graph)
         if self._check == "local":
@@ -223,7 +236,7 @@ class Extractor:
             self._advice,
         )
         graph = self._whole(query, reach)
-        if same_output(graph.scores, self.whole_scores[query]):
+        if self.predictor.same(graph.scores, self.whole_scores[query]):
             graph = self._settled(graph)
             if not (graph.context_matters and self.can_widen):
                 return graph
@@ -332,14 +345,14 @@ class Extractor:
     def _refuse_unusable(self, graph: ComputationalGraph) -> None:
         """Run the model once more, and refuse what is random or means nothing."""
         again = self.predictor.scores(graph.x, graph.edge_index, graph.extras.copies(1))
-        refuse_random(graph.scores, again[graph.target], graph.asked)
+        refuse_random(self.predictor, graph.scores, again[graph.target], graph.asked)
         self._refuse_unreadable(graph, self.whole_scores if self._check == "whole" else again)
 
     def _refuse_unreadable(self, graph: ComputationalGraph, outputs: Tensor) -> None:
         """Refuse outputs (m, C) that are not what they are taken for."""
-        refuse_undecided(graph.scores, graph.asked)
+        refuse_undecided(self.predictor, graph.scores, graph.asked)
         if not self._is_read:
-            self.predictor.refuse_misread(outputs)
+            self.predictor.settle(outputs)
             self._is_read = self._check == "whole"  # a cut says less than the next one may
 
     def _context_matters(self, graph: ComputationalGraph) -> bool:
@@ -362,7 +375,7 @@ class Extractor:
         """Whether other features (m, d) of the context than those of a base move the output."""
         candidates = graph.candidates.numel()
         x = torch.cat([base[:candidates], other[candidates:]])
-        return not close(self._output(graph, x), expected)
+        return not self.predictor.close(self._output(graph, x), expected)
 
     def _output(self, graph: ComputationalGraph, x: Tensor) -> Tensor:
         scores = self.predictor.scores(x, graph.edge_index, graph.extras.copies(1))

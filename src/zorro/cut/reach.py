@@ -13,7 +13,6 @@ from zorro.cut.graph_parts import Part
 from zorro.cut.redrawing import Redrawing
 from zorro.errors import ModelError
 from zorro.graph.edge_index import contains
-from zorro.model.agreement import close
 from zorro.noise.streams import generator
 
 _PURPOSE = 1  # of its noise
@@ -106,7 +105,7 @@ class ReachFinder:
             if draw not in self._expected:
                 self._expected[draw] = self._at_probes(base)
             x = torch.where(kept.unsqueeze(1), base, self._drawn(2 * draw + 1))
-            if not close(self._at_probes(x), self._expected[draw]):
+            if not self._model.predictor.close(self._at_probes(x), self._expected[draw]):
                 return True
         return False
 

@@ -9,10 +9,16 @@ from torch import Tensor
 
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.reach import Reach
+from zorro.model.predictor import Predictor
 
 
 class Source(Protocol):
     """Gives the computational graphs of queries."""
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        ...
 
     @property
     def can_widen(self) -> bool:

@@ -70,11 +70,12 @@ class WholeGraphs:
         self._look_at_the_model()
         extras = self._extras(graph)
         scores = self._scores(graph, extras)
-        refuse_random(scores, self._scores(graph, extras), Query("graph", query))
-        refuse_undecided(scores, Query("graph", query))
+        asked = Query("graph", query)
+        refuse_random(self.predictor, scores, self._scores(graph, extras), asked)
+        refuse_undecided(self.predictor, scores, asked)
         nodes = torch.arange(graph.x.size(0), device=graph.x.device)
         yield ComputationalGraph(
-            asked=Query("graph", query),
+            asked=asked,
             readout=GraphRow(),
             candidates=nodes,
             context=nodes[:0],
@@ -133,6 +134,8 @@ class WholeGraphs:
         """Refuse outputs that are not what they are taken for, once for each set of weights."""
         weights = Weights(self.predictor.model)
         if not weights.are_as(self._weights):
-            some = [self._scores(graph, self._extras(graph)) for graph in self._graphs[:_LOOKED_AT]]
-            self.predictor.refuse_misread(torch.stack(some))
+            self.predictor.unsettle()
+            few = None if self.predictor.reading.needs_outputs else _LOOKED_AT
+            some = [self._scores(graph, self._extras(graph)) for graph in self._graphs[:few]]
+            self.predictor.settle(torch.stack(some))
             self._weights = weights

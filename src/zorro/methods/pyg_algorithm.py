@@ -105,7 +105,7 @@ class LogProbabilities(nn.Module):
 
     def __init__(self, predictor: Predictor) -> None:
         super().__init__()
-        self._predictor = Predictor(copy.deepcopy(predictor.model), threshold=predictor.threshold)
+        self._predictor = Predictor(copy.deepcopy(predictor.model), reading=predictor.reading)
         self.model = self._predictor.model
         self.requires_grad_(False).eval()
 

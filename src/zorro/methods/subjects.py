@@ -16,6 +16,7 @@ from zorro.graph.validation import check_graph
 from zorro.methods.subject import Subject
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
+from zorro.question.reading import Classes
 
 
 class Subjects:
@@ -61,7 +62,7 @@ class Subjects:
         check_seed(seed)
         features = features_of(x)
         self.noise = resolve(noise, features)
-        self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
+        self._predictor = Predictor(model, reading=Classes(threshold), num_nodes=features.shape[0])
         self._extractor = Extractor(
             self._predictor,
             Graph(features, edge_index, model_kwargs or {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, Protocol, SupportsIndex, get_args
 
@@ -9,11 +10,13 @@ from torch import Tensor
 
 from zorro.arguments import check_choice, whole_number
 from zorro.errors import InputError
-from zorro.question.event import Beats, Event, Predicts, PredictsOtherThan
+from zorro.question.event import Beats, Event, Predicts, PredictsOtherThan, StaysBetween
 from zorro.question.query import Query
 
 Contrast = Literal["beats", "not"]
 CONTRASTS: tuple[Contrast, ...] = get_args(Contrast)
+Side = Literal["both", "up", "down"]
+SIDES: tuple[Side, ...] = get_args(Side)
 
 
 class Decision(Protocol):
@@ -57,6 +60,27 @@ class Versus:
         if self.contrast == "beats":
             return Beats(predicted, self.other)
         return PredictsOtherThan(self.other)
+
+
+@dataclass(frozen=True)
+class StaysWithin:
+    """A value stays about what it is.
+
+    `side` says what may not happen: `"both"`, that it moves by more than the tolerance; `"up"`, a
+    value that is to stay up, that it falls by more; `"down"`, that it rises by more.
+    """
+
+    tolerance: float
+    side: Side
+
+    def event(self, scores: Tensor, query: Query) -> Event:
+        """Return that the value stays in the band around what it is now."""
+        value = float(scores[0])
+        return StaysBetween(
+            low=-math.inf if self.side == "down" else value - self.tolerance,
+            high=math.inf if self.side == "up" else value + self.tolerance,
+            softness=self.tolerance / 2,
+        )
 
 
 def decision_of(why_not: SupportsIndex | None, contrast: Contrast, *, classes: int) -> Decision:

@@ -14,7 +14,6 @@ from zorro.cut.source import Source
 from zorro.elements import Selection
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator
-from zorro.model.agreement import close
 
 logger = logging.getLogger(__name__)
 
@@ -83,4 +82,4 @@ def _agrees(
     few = evaluator.only(torch.arange(min(count, evaluator.samples), device=graph.x.device))
     inputs = few.inputs(selection)  # (s, n, d)
     again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
-    return close(again, few.scores(selection))
+    return source.predictor.close(again, few.scores(selection))
