@@ -79,16 +79,10 @@ def test_a_probabilitys_threshold_on_logits_is_refused(graph, check):
 @pytest.mark.parametrize("check", ["whole", "local"])
 def test_independent_labels_are_refused_and_both_remedies_work(graph, check):
     model = made(4, torch.sigmoid)
-    with pytest.raises(ModelError, match=r"independent labels .*\[:, label\].*threshold=0.5.*log"):
+    with pytest.raises(ModelError, match=r"independent labels .*label=… and threshold=0\.5.*log"):
         Zorro(model, *graph, check=check, **QUICK).explain(0)
     label = 2
-    one = Zorro(
-        lambda x, edge_index: model(x, edge_index)[:, label],
-        *graph,
-        threshold=0.5,
-        check=check,
-        **QUICK,
-    ).explain(3)
+    one = Zorro(model, *graph, label=label, threshold=0.5, check=check, **QUICK).explain(3)
     share = float(model(*graph)[3, label].detach())
     assert one.predicted_class == int(share > 0.5)
     assert one.probability == pytest.approx(max(share, 1 - share), abs=1e-5)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+
+from zorro.question.query import Query
 
 
 class Readout(Protocol):
@@ -59,3 +62,42 @@ class GraphRow:
     def rows(self, scores: Tensor, copies: int) -> Tensor:
         """Return all rows."""
         return scores
+
+
+@dataclass(frozen=True)
+class LinkRows:
+    """A row per link that is asked about; PyG's `edge_label_index` tells which these are.
+
+    Args:
+        source: row of the node that they lead from.
+        targets: rows of those that they lead to. Several are compared: their scores stand side
+            by side then.
+    """
+
+    source: int
+    targets: tuple[int, ...]
+
+    def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
+        """Return the links, copy by copy."""
+        first = torch.arange(copies, device=device).unsqueeze(1) * nodes  # (copies, 1)
+        targets = first + torch.tensor(self.targets, device=device)  # (copies, k)
+        sources = (first + self.source).expand_as(targets)
+        return {"edge_label_index": torch.stack([sources.flatten(), targets.flatten()])}
+
+    def count(self, copies: int, nodes: int) -> int:
+        """Return a row for each link of each copy."""
+        return copies * len(self.targets)
+
+    def rows(self, scores: Tensor, copies: int) -> Tensor:
+        """Return the link's row in each copy, or (copies, k) scores of several links."""
+        if len(self.targets) == 1:
+            return scores
+        return scores[:, -1].view(copies, len(self.targets))
+
+
+def readout_of(query: Query, places: Sequence[int]) -> Readout:
+    """Return how a query is read off a graph in which its seeds stand at some places."""
+    if query.level == "graph":
+        return GraphRow()
+    first, *ends = places
+    return LinkRows(first, tuple(ends)) if ends else NodeRow(first)
