@@ -7,15 +7,17 @@ import copy
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from inspect import signature
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeAlias
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from zorro.arguments import check_at_least, check_choice
-from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor, WholeGraphs
+from zorro.cut import Check, ComputationalGraph, Extractor, Links, WholeGraphs
+from zorro.cut.extractor import check_cut
 from zorro.cut.source import Source
 from zorro.data.graph_validation import listed_graphs
 from zorro.elements import KINDS, Kind, Selection
@@ -31,10 +33,12 @@ from zorro.graph.features import Features, features_of
 from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
 from zorro.model.inference_mode import ordinary, outside_inference_mode
+from zorro.model.link_model import as_link_model
 from zorro.model.memory import default_budget
 from zorro.model.predictor import Model, Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
-from zorro.question.decision import Contrast, Decision, Side
+from zorro.question.asking import ABOUT_LINKS
+from zorro.question.decision import Comparison, Contrast, Side
 from zorro.question.options import Search, check_parameters
 from zorro.question.parameters import PARAMETERS, parameters_of
 from zorro.question.reading import Reading, reading_of
@@ -42,7 +46,8 @@ from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
 from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
 
-_OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # options that graphs have no use for
+_OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # what others take in their own way
+Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data
 
 
 class Zorro:
@@ -151,10 +156,7 @@ class Zorro:
         feature_groups: Iterable[Iterable[SupportsIndex]] | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True, integers=True)
-        check_choice("check", check, CHECKS)
-        check_at_least("halo", halo, 0)
-        if hops is not None:
-            check_at_least("hops", hops, 0)
+        check_cut(hops, halo, check)
         graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
@@ -214,17 +216,7 @@ class Zorro:
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
         listed = listed_graphs(graphs)
-        known = {
-            name: parameter.default
-            for name, parameter in signature(cls.__init__).parameters.items()
-            if parameter.kind is parameter.KEYWORD_ONLY and name not in _OF_ONE_GRAPH
-        }
-        for name in options:
-            if name not in known:
-                raise InputError(
-                    f"{name}: expected an option of Zorro for graphs ({', '.join(known)})"
-                )
-        given = {**known, **options}
+        given = _given(options, "graphs")
         pool = features_of(torch.cat([graph.x for graph in listed]))
         if isinstance(given["noise"], str) and given["feature_groups"] is None:
             propose_groups(pool.in_memory, given["noise"])
@@ -232,10 +224,78 @@ class Zorro:
         def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
             return WholeGraphs(predictor, listed, model_kwargs=model_kwargs)
 
+        return cls._of(model, pool, source, given)
+
+    @classmethod
+    @outside_inference_mode
+    def of_links(
+        cls,
+        model: Model,
+        x: Tensor | Features,
+        edge_index: Tensor | Edges,
+        *,
+        hops: int | None = None,
+        halo: int = 1,
+        check: Check = "auto",
+        model_kwargs: Mapping[str, Any] | None = None,
+        carries_messages: bool = False,
+        **options: Any,
+    ) -> Zorro:
+        """Return what explains a model's answers for links between the nodes of a graph.
+
+        Candidates are the nodes that either end can see.
+
+        >>> zorro = Zorro.of_links(model, x, edge_index, threshold=0.0)    # doctest: +SKIP
+        >>> zorro.explain((3, 7))                                          # doctest: +SKIP
+        >>> zorro.explain((3, 7), why_not=(3, 9))                          # doctest: +SKIP
+
+        Args:
+            model: called as `model(x, edge_index, edge_label_index=links, **model_kwargs)`, or with
+                `encode(x, edge_index)` and `decode(z, links)`; returns one number per link (see
+                `threshold`), or class scores.
+            x: (N, d), as of `Zorro`.
+            edge_index: (2, E), the edges that carry messages.
+            hops: how far away a node can matter; inferred from the model when None.
+            halo: hops of context, as of `Zorro`.
+            check: as of `Zorro`.
+            model_kwargs: further arguments of the model; node- and edge-level tensors follow.
+            carries_messages: whether a link that is asked about and is an edge of the graph stays
+                one; else it is taken out, in both directions, while it is asked about.
+            options: those of `Zorro`.
+        """
+        check_graph(x, edge_index, sparse=True, integers=True)
+        check_cut(hops, halo, check)
+        given = _given(options, "links")
+        graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
+
+        def source(predictor: Predictor, noise: Noise) -> Links:
+            extractor = Extractor(
+                predictor,
+                graph,
+                hops=hops,
+                halo=halo,
+                check=check,
+                noise=noise,
+                seed=given["seed"],
+                asking=ABOUT_LINKS,
+            )
+            return Links(extractor, graph, carries_messages=carries_messages)
+
+        return cls._of(as_link_model(model), graph.features, source, given)
+
+    @classmethod
+    def _of(
+        cls,
+        model: Model,
+        features: Features,
+        source: Callable[[Predictor, Noise], Source],
+        given: Mapping[str, Any],
+    ) -> Zorro:
+        """Return what explains a model, by options that do not depend on what is asked about."""
         zorro = cls.__new__(cls)
         zorro._begin(
             model,
-            pool,
+            features,
             source,
             parameters_of(**{name: given[name] for name in PARAMETERS}),
             given["noise"],
@@ -319,27 +379,34 @@ class Zorro:
     @outside_inference_mode
     def explain(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
-        why_not: SupportsIndex | None = None,
+        why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
+        among: Iterable[SupportsIndex] | None = None,
+        top: int = 1,
         on_step: OnStep = unwatched,
     ) -> Explanation:
-        """Return one explanation of the model's prediction for a node, or for a graph of several.
+        """Return one explanation of the model's answer for a node, a link, or a graph of several.
 
         Args:
             node: the query: a node's number; of `of_graphs` a graph's, or a `Data`, which need not
-                be one of the graphs.
-            why_not: explain why it is the predicted class and not this one.
+                be one of the graphs; of `of_links` a pair of nodes.
+            why_not: explain why it is the predicted class and not this one; of a link (u, v), why
+                it scores higher than another one, (u, w).
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
                 predicting the other.
+            among: of a link (u, v): nodes w, explain why v stays ahead of them, or
+            top: among the first so many.
             on_step: told of each step of the search; what it raises ends the search.
         """
         budget = budget_of(self.parameters)
+        comparison = Comparison(why_not, contrast, among, top)
+        asked = self._source.question(node, comparison)
 
         def on(graph: ComputationalGraph) -> Explanation:
-            decision = self._decision(graph, why_not, contrast)
+            decision = self._source.decision(graph, comparison)
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
@@ -350,12 +417,12 @@ class Zorro:
                 result, sure, decision, laboratory, self.parameters, budget, self._reading
             )
 
-        return on_a_sufficient_cut(self._source, node, on)
+        return on_a_sufficient_cut(self._source, asked, on)
 
     @outside_inference_mode
     def explain_multiple(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
         max_explanations: int = 10,
         max_depth: int = 10,
@@ -392,7 +459,7 @@ class Zorro:
         self, graph: ComputationalGraph, max_explanations: int, max_depth: int, distinct: bool
     ) -> list[Explanation]:
         """Return several explanations found on one cut."""
-        p, decision = self.parameters, self._decision(graph)
+        p, decision = self.parameters, self._source.decision(graph, Comparison())
         inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
         whole = budget = inquiry.budget
         laboratory = inquiry.laboratory
@@ -429,13 +496,15 @@ class Zorro:
     @outside_inference_mode
     def fidelity(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
         nodes: Iterable[SupportsIndex] | None = None,
         features: Iterable[SupportsIndex] | None = None,
         samples: int | None = None,
-        why_not: SupportsIndex | None = None,
+        why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
+        among: Iterable[SupportsIndex] | None = None,
+        top: int = 1,
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a given set of nodes and features for `node`.
 
@@ -447,34 +516,46 @@ class Zorro:
                 prediction cannot see make no difference.
             features: F_s; all when None.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class, as `explain` does, and
-            contrast: in what sense.
+            why_not: measure against this class or link, as `explain` does,
+            contrast: in what sense, or
+            among: against these ends of links, of which the link is to stay among the first
+            top: so many.
         """
-        meter = self.meter(node, samples=samples, why_not=why_not, contrast=contrast)
+        meter = self.meter(
+            node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
+        )
         return meter.fidelity(nodes=nodes, features=features)
 
     @outside_inference_mode
     def meter(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
         samples: int | None = None,
-        why_not: SupportsIndex | None = None,
+        why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
+        among: Iterable[SupportsIndex] | None = None,
+        top: int = 1,
     ) -> Meter:
         """Return what measures one set after the other for `node`, as `fidelity` measures one.
 
         Args:
             node: the query.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class, as `explain` does, and
-            contrast: in what sense.
+            why_not: measure against this class or link, as `explain` does,
+            contrast: in what sense, or
+            among: against these ends of links, of which the link is to stay among the first
+            top: so many.
         """
         p = self.parameters
         count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
-        graph = on_a_sufficient_cut(self._source, node, self._guarded_with_nothing_kept)
-        decision = self._decision(graph, why_not, contrast)
+        comparison = Comparison(why_not, contrast, among, top)
+        asked = self._source.question(node, comparison)
+        graph = on_a_sufficient_cut(
+            self._source, asked, partial(self._guarded_with_nothing_kept, comparison)
+        )
+        decision = self._source.decision(graph, comparison)
         event = decision.event(graph.scores, graph.asked)
         fresh = range(p.samples, p.samples + count)  # those before it are the search's
         return Meter(
@@ -493,17 +574,10 @@ class Zorro:
         """What the model's output means."""
         return self._bench.predictor.reading
 
-    def _decision(
-        self,
-        graph: ComputationalGraph,
-        why_not: SupportsIndex | None = None,
-        contrast: Contrast = "beats",
-    ) -> Decision:
-        """Return what counts as the same answer for a query."""
-        return self._reading.decision(graph.scores, why_not=why_not, contrast=contrast)
-
-    def _guarded_with_nothing_kept(self, graph: ComputationalGraph) -> ComputationalGraph:
-        event = self._decision(graph).event(graph.scores, graph.asked)
+    def _guarded_with_nothing_kept(
+        self, comparison: Comparison, graph: ComputationalGraph
+    ) -> ComputationalGraph:
+        event = self._source.decision(graph, comparison).event(graph.scores, graph.asked)
         evaluator = self._bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
         return guarded(self._source, graph, evaluator, evaluator.nothing)
 
@@ -538,3 +612,16 @@ def rdt_fidelity(
     """
     zorro = Zorro(model, x, edge_index, seed=seed, **options)
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
+
+
+def _given(options: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return all options of `Zorro` that do not depend on what is asked about, by their names."""
+    known = {
+        name: parameter.default
+        for name, parameter in signature(Zorro.__init__).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in _OF_ONE_GRAPH
+    }
+    for name in options:
+        if name not in known:
+            raise InputError(f"{name}: expected an option of Zorro for {what} ({', '.join(known)})")
+    return {**known, **options}

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from zorro.arguments import check_at_least, check_choice
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.cut.guard import Guard, part_of
@@ -26,6 +27,7 @@ from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
 from zorro.question import Query
 from zorro.question.asking import ABOUT_NODES, Asking
+from zorro.question.decision import Comparison, Decision
 from zorro.question.readout import readout_of
 
 logger = logging.getLogger(__name__)
@@ -160,6 +162,31 @@ class Extractor:
     ) -> Tensor:
         """Return the query's scores (S, C) for values (S, n, d), as the guard evaluates them."""
         return self.guard.scores(graph, inputs, on_the_cut=on_the_cut)
+
+    def question(self, asked: Any, comparison: Comparison) -> Any:
+        """Return what is asked, which a comparison does not change."""
+        comparison.refuse_links()
+        return asked
+
+    def decision(self, graph: ComputationalGraph, comparison: Comparison) -> Decision:
+        """Return what counts as the same answer."""
+        return self.predictor.reading.decision(graph.scores, comparison)
+
+    def on(self, graph: Graph) -> Extractor:
+        """Return the same for a graph that differs little: the model sees as far in it."""
+        other = Extractor(
+            self.predictor,
+            graph,
+            hops=self._hops,
+            halo=self._halo,
+            check=self._check,
+            noise=self._model.noise,
+            seed=self._model.seed,
+            asking=self._asking,
+        )
+        self._notice_other_weights()
+        other._weights, other.__dict__["reach"] = self._weights, self.reach
+        return other
 
     def extract(self, asked: Any) -> ComputationalGraph:
         """Return the computational graph of a query."""
@@ -422,6 +449,14 @@ class Extractor:
             graph.asked,
             graph.hops,
         )
+
+
+def check_cut(hops: int | None, halo: int, check: str) -> None:
+    """Refuse what says of no cut how it is to be made."""
+    check_choice("check", check, CHECKS)
+    check_at_least("halo", halo, 0)
+    if hops is not None:
+        check_at_least("hops", hops, 0)
 
 
 def _each(edges: Tensor, nodes: Tensor) -> int:

@@ -55,6 +55,7 @@ class Redrawing:
             part.edge_index,
             {**part.extras.copies(1), **further},
             rows=sum(counts) if further else None,
+            each=readouts[0].each,
         )
         parts = torch.split(output, counts) if further else [output] * len(asked)
         rows = zip(readouts, parts, strict=True)

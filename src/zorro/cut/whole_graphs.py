@@ -19,6 +19,7 @@ from zorro.graph.extras import Extras
 from zorro.model.model_state import Weights
 from zorro.model.predictor import Predictor
 from zorro.question import Query
+from zorro.question.decision import Comparison, Decision
 from zorro.question.readout import GraphRow
 
 _LOOKED_AT = 64  # graphs by whose outputs it is seen what these are
@@ -59,6 +60,15 @@ class WholeGraphs:
         if isinstance(asked, Data):
             return next((i for i, one in enumerate(self._graphs) if one is asked), self._count)
         return whole_number("graph", asked, self._count, what="a graph")
+
+    def question(self, asked: Any, comparison: Comparison) -> Any:
+        """Return what is asked, which a comparison does not change."""
+        comparison.refuse_links()
+        return asked
+
+    def decision(self, graph: ComputationalGraph, comparison: Comparison) -> Decision:
+        """Return what counts as the same answer."""
+        return self.predictor.reading.decision(graph.scores, comparison)
 
     def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
         """Yield the one computational graph of a query."""
@@ -128,7 +138,9 @@ class WholeGraphs:
         readout, nodes = GraphRow(), graph.x.size(0)
         further = readout.inputs(1, nodes, graph.x.device)
         kwargs = {**extras.copies(1), **further}
-        return self.predictor.scores(graph.x, graph.edge_index, kwargs, rows=1)[0]
+        return self.predictor.scores(graph.x, graph.edge_index, kwargs, rows=1, each=readout.each)[
+            0
+        ]
 
     def _look_at_the_model(self) -> None:
         """Refuse outputs that are not what they are taken for, once for each set of weights."""

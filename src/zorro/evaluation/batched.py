@@ -314,6 +314,7 @@ class BatchedEvaluator(Evaluator):
             self._edge_index_of(count),
             {**self.graph.extras.copies(count), **readout.inputs(count, nodes, self.device)},
             rows=readout.count(count, nodes),
+            each=readout.each,
             differentiable=differentiable,
         )
         return readout.rows(scores, count)

@@ -24,7 +24,7 @@ from zorro.files.plain_json import parse
 from zorro.files.typed_values import rebuilt
 from zorro.graph.names import Names
 from zorro.question import Query
-from zorro.question.decision import Side, Versus
+from zorro.question.decision import Side, StaysAhead, Versus
 from zorro.question.parameters import Parameters
 from zorro.search.certificate import Certificate
 
@@ -147,6 +147,7 @@ class Explanation:
     evaluator_reason: str = ""  # why the model was run, where it could not be traced
     value: PredictedValue | None = None
     label: int | None = None  # the class says whether it is there: 1 or 0
+    ahead: StaysAhead | None = None  # of the query's rivals, if the answer is that
 
     @property
     def node(self) -> int:
@@ -171,9 +172,7 @@ class Explanation:
     def probability(self) -> float:
         """The model's probability of the predicted class."""
         if self.predicted_class is None:
-            raise InputError(
-                f"explanation: expected one of a class, got one of the value {self.value}"
-            )
+            raise InputError(f"explanation: expected one of a class, got one of {self.answer}")
         return self.probabilities[self.predicted_class]
 
     @property
@@ -181,6 +180,8 @@ class Explanation:
         """What the model says, in a word or two."""
         if self.value is not None:
             return str(self.value)
+        if self.ahead is not None:
+            return _ahead(self.query, self.ahead.top)
         if self.label is not None:
             return f"label {self.label}" if self.predicted_class else f"no label {self.label}"
         return f"class {self.predicted_class}"
@@ -235,6 +236,7 @@ class Explanation:
             tolerance=self.value.tolerance if self.value else None,
             side=self.value.side if self.value else None,
             label=self.label,
+            answer=self.answer,
         )
 
     def sentence(self, names: Names | None = None) -> str:
@@ -338,9 +340,9 @@ class Explanation:
         return f" {how} {self.versus.other}"
 
     def _how_sure(self) -> str:
-        if self.value is None:
+        if self.predicted_class is not None:
             return f" (probability {self.probability:.2f})"
-        least = self.value.least_tolerance
+        least = self.value.least_tolerance if self.value else None
         return "" if least is None else f" ({least:.3g} would have been enough)"
 
     def _lines(self) -> list[tuple[str, str]]:
@@ -350,7 +352,7 @@ class Explanation:
         where = "the whole graph" if g.whole else f"{g.context} nodes of context"
         near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
         return [
-            (self.query.level, f"{self.query.index}"),
+            (self.query.level, str(self.query).removeprefix(f"{self.query.level} ")),
             ("prediction", f"{self.answer}{self._against()}{self._how_sure()}"),
             ("rests on", self._counts),
             *((kind, _listed(members)) for kind, members in self.selected.items()),
@@ -384,6 +386,14 @@ class Explanation:
         return f"{self.fidelity.samples} fresh samples"
 
 
+def _ahead(query: Query, top: int) -> str:
+    if len(query.rivals) == 1:
+        return f"ahead of {query.index}–{query.rivals[0]}"
+    if top == 1:
+        return f"ahead of {len(query.rivals)} others"
+    return f"among the first {top} of {len(query.rivals) + 1}"
+
+
 def _claim(certificate: Certificate) -> str:
     of = (
         f"{certificate.hits} of {certificate.samples} unseen samples, "
@@ -410,12 +420,12 @@ def _check_sound(explanation: Explanation) -> None:
     for kind in e.selected:
         if kind not in KINDS:
             raise ValueError(f"selected: expected {', '.join(KINDS)}, got {kind[:40]}")
-    if (e.predicted_class is None) == (e.value is None):
-        raise ValueError("predicted_class: expected a class or a value")
+    if sum(each is not None for each in (e.predicted_class, e.value, e.ahead)) != 1:
+        raise ValueError("predicted_class: expected a class or a value, or what a link is ahead of")
     if e.predicted_class is not None and not 0 <= e.predicted_class < len(e.probabilities):
         raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
     for name, members, size in (
-        *([("query", (e.query.index,), graph.num_nodes)] if e.query.level == "node" else []),
+        ("query", e.query.seeds, graph.num_nodes),
         ("nodes", e.nodes, graph.num_nodes),
         ("features", e.features, graph.num_features),
     ):

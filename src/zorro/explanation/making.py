@@ -19,9 +19,9 @@ from zorro.explanation.explanation import (
     Step,
 )
 from zorro.model.predictor import probabilities
-from zorro.question.decision import Decision, StaysWithin, Versus
+from zorro.question.decision import Decision, StaysAhead, StaysWithin, Versus
 from zorro.question.parameters import Parameters
-from zorro.question.reading import Label, Reading, Value
+from zorro.question.reading import Label, Reading
 from zorro.search import Budget, BudgetSpent, Certified, Laboratory, Move
 from zorro.search.inquiry import fresh_samples
 from zorro.version import __version__
@@ -54,7 +54,7 @@ def explanation_of(
     ids = graph.candidates.tolist()
     return Explanation(
         query=graph.asked,
-        **_answer(graph, reading),
+        **_answer(graph, decision, reading),
         selected=_selected(found.selection, ids),
         steps=tuple(_step(move, found.selection.space, ids) for move in found.moves),
         fidelity=_fidelity(result, laboratory, asked),
@@ -74,9 +74,11 @@ def explanation_of(
     )
 
 
-def _answer(graph: ComputationalGraph, reading: Reading) -> dict[str, Any]:
-    """Return what the model says of the query, if that is a class or a label."""
-    if isinstance(reading, Value):
+def _answer(graph: ComputationalGraph, decision: Decision, reading: Reading) -> dict[str, Any]:
+    """Return what the model says of the query, as far as that is no value."""
+    if isinstance(decision, StaysAhead):
+        return {"predicted_class": None, "probabilities": (), "ahead": decision}
+    if isinstance(decision, StaysWithin):
         return {"predicted_class": None, "probabilities": ()}
     return {
         "predicted_class": graph.predicted_class,

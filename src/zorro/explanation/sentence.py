@@ -34,6 +34,7 @@ class Claim:
         value: what the model says, if it is no class.
         tolerance: how far that may move.
         side: and in which direction.
+        answer: what the model says, in a word or two.
         label: the label that the model was asked about, if it has several; the class says whether
             it is there.
     """
@@ -55,6 +56,7 @@ class Claim:
     tolerance: float | None = None
     side: str | None = None
     label: int | None = None
+    answer: str = ""
 
 
 def phrases(claim: Claim, names: Names | None = None) -> list[Phrase]:
@@ -83,8 +85,10 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
 
 
 def _answer(claim: Claim, names: Names) -> str:
-    if claim.predicted_class is None:
+    if claim.value is not None:
         return f"{claim.value:.4g}"
+    if claim.predicted_class is None:
+        return claim.answer
     if claim.label is None:
         return names.of_class(claim.predicted_class)
     return f"{'' if claim.predicted_class else 'not '}{names.of_class(claim.label)}"

@@ -44,6 +44,7 @@ class Predictor:
         kwargs: Mapping[str, Any],
         *,
         rows: int | None = None,
+        each: str = "node",
         differentiable: bool = False,
     ) -> Tensor:
         """Return the scores (N, C), with a gradient if they are to have one.
@@ -53,6 +54,7 @@ class Predictor:
             edge_index: (2, E).
             kwargs: further arguments of the model.
             rows: how many the output is to have, if not one per node.
+            each: what a row is of.
             differentiable: whether the scores are to have a gradient.
         """
         with undisturbed(self.model), torch.set_grad_enabled(differentiable):
@@ -66,7 +68,7 @@ class Predictor:
                     f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
                     f"{self._hint(x.size(0))}"
                 ) from error
-        return self._checked(output, nodes=x.size(0), rows=rows)
+        return self._checked(output, nodes=x.size(0), rows=rows, each=each)
 
     def read(self, output: Tensor) -> Tensor:
         """Return scores (N, C) of an output (N, K)."""
@@ -101,7 +103,7 @@ class Predictor:
             "as an argument and pass the tensor in model_kwargs, whose rows follow the nodes"
         )
 
-    def _checked(self, output: Any, *, nodes: int, rows: int | None) -> Tensor:
+    def _checked(self, output: Any, *, nodes: int, rows: int | None, each: str) -> Tensor:
         if not isinstance(output, Tensor):
             raise ModelError(
                 f"the model must return a tensor of class scores, it returned "
@@ -110,7 +112,6 @@ class Predictor:
         if output.dim() == 1:
             output = output.unsqueeze(1)
         wanted = nodes if rows is None else rows
-        each = "node" if wanted == nodes else "graph"
         if output.dim() != 2 or output.size(0) != wanted:
             raise ModelError(
                 f"the model must return one row of class scores per {each}, ({wanted}, classes); "

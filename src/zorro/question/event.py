@@ -119,3 +119,29 @@ class StaysBetween:
         """Return how far inside the band the value is, negative outside."""
         value = scores[..., 0]
         return torch.minimum(value - self.low, self.high - value)
+
+
+@dataclass(frozen=True)
+class IsAmongTheFirst:
+    """Of scores side by side the first is among the k highest.
+
+    Args:
+        k: how many may share the place; fewer than there are others.
+    """
+
+    k: int
+
+    def happens(self, scores: Tensor) -> Tensor:
+        """Whether fewer than k others are as high."""
+        return (scores[..., 1:] >= scores[..., :1]).sum(-1) < self.k
+
+    def log_probability(self, scores: Tensor) -> Tensor:
+        """The log of its probability against the k-th of the others."""
+        return functional.logsigmoid(self._lead(scores))
+
+    def gap(self, scores: Tensor) -> Tensor:
+        """The distance from the k-th of the others."""
+        return self._lead(scores).abs()
+
+    def _lead(self, scores: Tensor) -> Tensor:
+        return scores[..., 0] - scores[..., 1:].topk(self.k, dim=-1).values[..., -1]

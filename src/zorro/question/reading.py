@@ -15,7 +15,7 @@ from zorro.errors import InputError, ModelError
 from zorro.question.agreement import tolerance
 from zorro.question.decision import (
     SIDES,
-    Contrast,
+    Comparison,
     Decision,
     SameClass,
     Side,
@@ -55,15 +55,12 @@ class Reading(Protocol):
         """Whether scores (C,) that are not all finite still say something."""
         ...
 
-    def decision(
-        self, scores: Tensor, *, why_not: SupportsIndex | None, contrast: Contrast
-    ) -> Decision:
+    def decision(self, scores: Tensor, comparison: Comparison) -> Decision:
         """Return what is asked about a query at which the scores are (C,).
 
         Args:
             scores: of the query.
-            why_not: another class, if it is asked against one.
-            contrast: in what sense.
+            comparison: with another class, if it is asked against one.
         """
         ...
 
@@ -115,11 +112,9 @@ class Classes:
         """Whether one class has the highest score, as where log-probabilities are −∞."""
         return not bool(scores.isnan().any()) and int((scores == scores.max()).sum()) == 1
 
-    def decision(
-        self, scores: Tensor, *, why_not: SupportsIndex | None, contrast: Contrast
-    ) -> Decision:
+    def decision(self, scores: Tensor, comparison: Comparison) -> Decision:
         """Return that the prediction stays, or that it is not another class."""
-        return decision_of(why_not, contrast, classes=scores.numel())
+        return decision_of(comparison, classes=scores.numel())
 
     def _is_one_column(self, scores: Tensor) -> bool:
         """Whether scores (N, 2) were made of one column."""
@@ -163,11 +158,9 @@ class Label:
         """Whether one of the two scores is higher."""
         return not bool(scores.isnan().any()) and bool(scores[0] != scores[1])
 
-    def decision(
-        self, scores: Tensor, *, why_not: SupportsIndex | None, contrast: Contrast
-    ) -> Decision:
+    def decision(self, scores: Tensor, comparison: Comparison) -> Decision:
         """Return that the label stays, or stays away."""
-        if why_not is not None:
+        if comparison.why_not is not None:
             raise InputError("why_not: expected None, a label is there or not: there is no other")
         return SameClass()
 
@@ -225,11 +218,9 @@ class Value:
         """Whether it is a number."""
         return bool(scores.isfinite().all())
 
-    def decision(
-        self, scores: Tensor, *, why_not: SupportsIndex | None, contrast: Contrast
-    ) -> Decision:
+    def decision(self, scores: Tensor, comparison: Comparison) -> Decision:
         """Return that the value stays within the tolerance."""
-        if why_not is not None:
+        if comparison.why_not is not None:
             raise InputError("why_not: expected None, there is no other class to a value")
         assert self.tolerance is not None, "settled before anything is asked"
         return StaysWithin(self.tolerance, self.side)

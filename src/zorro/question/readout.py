@@ -15,6 +15,16 @@ from zorro.question.query import Query
 class Readout(Protocol):
     """What the model is told besides the graph, and which rows of its output are the answers."""
 
+    @property
+    def each(self) -> str:
+        """What a row of the output is of."""
+        ...
+
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """Which rows of the output for one copy are the answer."""
+        ...
+
     def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
         """Return further arguments for disjoint copies of a graph with so many nodes."""
         ...
@@ -33,6 +43,12 @@ class NodeRow:
     """A row per node, of which one is the answer."""
 
     row: int
+    each = "node"
+
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """The node's row."""
+        return (self.row,)
 
     def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
         """Return nothing: such a model needs no more."""
@@ -50,6 +66,9 @@ class NodeRow:
 @dataclass(frozen=True)
 class GraphRow:
     """A row per graph, each copy being one; PyG's `batch` tells which graph a node belongs to."""
+
+    each = "graph"
+    wanted = (0,)
 
     def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
         """Return the batch vector."""
@@ -76,6 +95,12 @@ class LinkRows:
 
     source: int
     targets: tuple[int, ...]
+    each = "link"
+
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """A row for each link."""
+        return tuple(range(len(self.targets)))
 
     def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
         """Return the links, copy by copy."""
