@@ -31,11 +31,11 @@ INSIDE = {
     "graph": "grouping column_values edge_index features extras graph names validation stored",
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
-        "agreement inference_mode memory randomness receptive_field model_state "
-        "function_model predictor"
+        "inference_mode memory randomness receptive_field model_state function_model link_model "
+        "predictor"
     ),
     "elements": "space selection groups",
-    "question": "event query decision readout parameters options",
+    "question": "agreement event query decision readout asking reading parameters options",
     "evaluation": "evidence estimate evaluator batched traced choice bench",
     "evaluation.traced": (
         "change edges attention heard plan rows layers program tracer entries_of_columns "

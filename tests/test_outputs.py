@@ -102,7 +102,7 @@ def test_scores_of_classes_are_taken_as_they_are(graph, function, dtype):
     predictor = Predictor(made(3, function).to(dtype))
     x, edge_index = graph
     scores = predictor.scores(x.to(dtype), edge_index, {})
-    predictor.refuse_misread(scores)
+    predictor.settle(scores)
     logits = made(3, lambda out: out).to(dtype)(x.to(dtype), edge_index)
     assert torch.allclose(
         probabilities(scores).float(), logits.float().softmax(-1), atol=8 * torch.finfo(dtype).eps
