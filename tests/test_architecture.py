@@ -46,6 +46,7 @@ INSIDE = {
         "found budget certificate paper guided certified beyond_chance multiple inquiry guarding"
     ),
     "explanation": "sentence notebook formats explanation making meter",
+    "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette rings scene plot page report web",
     "show.page": "html contents surroundings drawing card payload",
@@ -60,6 +61,7 @@ CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}
 OUTER = {"cli"}
 # Imported where they are used, in functions.
 OPTIONAL = {
+    "pyg": "levels algorithm",
     "runs": {"pandas", "pyarrow", "ray"},
     "show/plot": {"matplotlib"},
     "paper": {"matplotlib"},  # its types

@@ -324,7 +324,7 @@ def test_models_that_do_not_answer_for_links_are_refused(graph):
         Zorro.of_links(
             lambda x, edge_index, edge_label_index: x, x, edge_index, threshold=0.0
         ).explain((3, 17))
-    with pytest.raises(InputError, match=r"^hop: expected an option of Zorro for links"):
+    with pytest.raises(InputError, match=r"^hop: expected one of the options"):
         Zorro.of_links(made(Predictor), x, edge_index, hop=2)
 
 

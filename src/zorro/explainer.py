@@ -216,7 +216,7 @@ class Zorro:
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
         listed = listed_graphs(graphs)
-        given = _given(options, "graphs")
+        given = _given(options)
         pool = features_of(torch.cat([graph.x for graph in listed]))
         if isinstance(given["noise"], str) and given["feature_groups"] is None:
             propose_groups(pool.in_memory, given["noise"])
@@ -224,7 +224,7 @@ class Zorro:
         def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
             return WholeGraphs(predictor, listed, model_kwargs=model_kwargs)
 
-        return cls._of(model, pool, source, given)
+        return cls.from_source(model, pool, source, options)
 
     @classmethod
     @outside_inference_mode
@@ -265,7 +265,7 @@ class Zorro:
         """
         check_graph(x, edge_index, sparse=True, integers=True)
         check_cut(hops, halo, check)
-        given = _given(options, "links")
+        given = _given(options)
         graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
 
         def source(predictor: Predictor, noise: Noise) -> Links:
@@ -281,17 +281,25 @@ class Zorro:
             )
             return Links(extractor, graph, carries_messages=carries_messages)
 
-        return cls._of(as_link_model(model), graph.features, source, given)
+        return cls.from_source(as_link_model(model), graph.features, source, options)
 
     @classmethod
-    def _of(
+    def from_source(
         cls,
         model: Model,
         features: Features,
         source: Callable[[Predictor, Noise], Source],
-        given: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> Zorro:
-        """Return what explains a model, by options that do not depend on what is asked about."""
+        """Return what explains a model's answers on computational graphs of whatever source.
+
+        Args:
+            model: that is explained.
+            features: from which noise is drawn.
+            source: gives the queries' computational graphs.
+            options: those of `Zorro` that do not depend on what is asked about.
+        """
+        given = _given(options)
         zorro = cls.__new__(cls)
         zorro._begin(
             model,
@@ -614,7 +622,7 @@ def rdt_fidelity(
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
 
 
-def _given(options: Mapping[str, Any], what: str) -> dict[str, Any]:
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of `Zorro` that do not depend on what is asked about, by their names."""
     known = {
         name: parameter.default
@@ -623,5 +631,5 @@ def _given(options: Mapping[str, Any], what: str) -> dict[str, Any]:
     }
     for name in options:
         if name not in known:
-            raise InputError(f"{name}: expected an option of Zorro for {what} ({', '.join(known)})")
+            raise InputError(f"{name}: expected one of the options {', '.join(known)}")
     return {**known, **options}

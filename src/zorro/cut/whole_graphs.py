@@ -20,7 +20,7 @@ from zorro.model.model_state import Weights
 from zorro.model.predictor import Predictor
 from zorro.question import Query
 from zorro.question.decision import Comparison, Decision
-from zorro.question.readout import GraphRow
+from zorro.question.readout import GraphRow, Readout
 
 _LOOKED_AT = 64  # graphs by whose outputs it is seen what these are
 
@@ -33,6 +33,7 @@ class WholeGraphs:
         graphs: PyG's `Data`, each with `x` and `edge_index`.
         model_kwargs: further arguments of the model; a text names an attribute of the graphs that
             is passed, as `{"edge_weight": "edge_attr"}`, anything else is passed as it is.
+        readouts: how each graph's answer is read off the model's; it is the whole output when None.
     """
 
     can_widen = False
@@ -44,10 +45,12 @@ class WholeGraphs:
         graphs: Sequence[Data],
         *,
         model_kwargs: Mapping[str, Any] | None = None,
+        readouts: Sequence[Readout] | None = None,
     ) -> None:
         self.predictor = predictor
         self._graphs = graphs
         self._kwargs = dict(model_kwargs or {})
+        self._readouts = readouts
         self._weights: Weights | None = None  # with which the model was looked at
         for graph in graphs[:1]:
             self._extras(graph)  # refuses names of nothing before anything is computed
@@ -79,14 +82,15 @@ class WholeGraphs:
             self._refuse_other_features(graph)
         self._look_at_the_model()
         extras = self._extras(graph)
-        scores = self._scores(graph, extras)
+        readout = self._readout(query)
+        scores = self._scores(graph, extras, readout)
         asked = Query("graph", query)
-        refuse_random(self.predictor, scores, self._scores(graph, extras), asked)
+        refuse_random(self.predictor, scores, self._scores(graph, extras, readout), asked)
         refuse_undecided(self.predictor, scores, asked)
         nodes = torch.arange(graph.x.size(0), device=graph.x.device)
         yield ComputationalGraph(
             asked=asked,
-            readout=GraphRow(),
+            readout=readout,
             candidates=nodes,
             context=nodes[:0],
             x=graph.x,
@@ -107,8 +111,8 @@ class WholeGraphs:
         self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
     ) -> Tensor:
         """Return the query's scores (S, C) for values (S, n, d): there is nothing else."""
-        each = [self._scores(Data(x=x, edge_index=graph.edge_index), graph.extras) for x in inputs]
-        return torch.stack(each)
+        given = [Data(x=x, edge_index=graph.edge_index) for x in inputs]
+        return torch.stack([self._scores(one, graph.extras, graph.readout) for one in given])
 
     @property
     def _count(self) -> int:
@@ -134,13 +138,19 @@ class WholeGraphs:
             kwargs[name] = value
         return Extras.sort(kwargs, nodes=graph.x.size(0), edges=graph.edge_index.size(1))
 
-    def _scores(self, graph: Data, extras: Extras) -> Tensor:
-        readout, nodes = GraphRow(), graph.x.size(0)
-        further = readout.inputs(1, nodes, graph.x.device)
-        kwargs = {**extras.copies(1), **further}
-        return self.predictor.scores(graph.x, graph.edge_index, kwargs, rows=1, each=readout.each)[
-            0
-        ]
+    def _readout(self, query: int) -> Readout:
+        return GraphRow() if self._readouts is None else self._readouts[query]
+
+    def _scores(self, graph: Data, extras: Extras, readout: Readout) -> Tensor:
+        nodes = graph.x.size(0)
+        scores = self.predictor.scores(
+            graph.x,
+            graph.edge_index,
+            {**extras.copies(1), **readout.inputs(1, nodes, graph.x.device)},
+            rows=readout.count(1, nodes),
+            each=readout.each,
+        )
+        return readout.rows(scores, 1)[0]
 
     def _look_at_the_model(self) -> None:
         """Refuse outputs that are not what they are taken for, once for each set of weights."""
@@ -148,6 +158,9 @@ class WholeGraphs:
         if not weights.are_as(self._weights):
             self.predictor.unsettle()
             few = None if self.predictor.reading.needs_outputs else _LOOKED_AT
-            some = [self._scores(graph, self._extras(graph)) for graph in self._graphs[:few]]
+            some = [
+                self._scores(graph, self._extras(graph), self._readout(number))
+                for number, graph in enumerate(self._graphs[:few])
+            ]
             self.predictor.settle(torch.stack(some))
             self._weights = weights

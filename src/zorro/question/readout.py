@@ -83,6 +83,42 @@ class GraphRow:
         return scores
 
 
+@dataclass(frozen=True, eq=False)
+class RowOfBatch:
+    """A row per graph of a batch that each copy is, of which one is the answer.
+
+    Args:
+        row: of the answer.
+        batch: (n,) each node's graph.
+    """
+
+    row: int
+    batch: Tensor
+    each = "graph"
+
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """The graph's row."""
+        return (self.row,)
+
+    def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
+        """Return the batch vector, in which each copy has graphs of its own."""
+        first = torch.arange(copies, device=device).unsqueeze(1) * self._graphs  # (copies, 1)
+        return {"batch": (first + self.batch).flatten()}
+
+    def count(self, copies: int, nodes: int) -> int:
+        """Return a row for each graph of each copy."""
+        return copies * self._graphs
+
+    def rows(self, scores: Tensor, copies: int) -> Tensor:
+        """Return the row of the graph in each copy."""
+        return scores.view(copies, -1, scores.size(1))[:, self.row]
+
+    @property
+    def _graphs(self) -> int:
+        return int(self.batch.max()) + 1
+
+
 @dataclass(frozen=True)
 class LinkRows:
     """A row per link that is asked about; PyG's `edge_label_index` tells which these are.
