@@ -111,8 +111,8 @@ def test_what_cannot_be_asked_is_refused(model, graphs):
     ask = explainer(model)
     with pytest.raises(InputError, match="index: expected a graph id or a tensor of ids from 0 to"):
         ask(batch.x, batch.edge_index, batch=batch.batch, index=3)
+    target = torch.zeros(3, dtype=torch.long)
     with pytest.raises(InputError, match=r"batch: expected a graph's number per node, \(15,\)"):
-        target = torch.zeros(3, dtype=torch.long)
         ask.algorithm(model, batch.x, batch.edge_index, target=target, batch=batch.batch[:3])
     with pytest.raises(ValueError, match="does not support"):
         explainer(model, edge_mask="object")
