@@ -110,7 +110,8 @@ class Party:
 
     def ask(self, **query: Any) -> Answer:
         """Return the answer to a query."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({**query, "way": self._way}) + "\n")
         self._process.stdin.flush()
         answered: Answer = json.loads(self._process.stdout.readline())

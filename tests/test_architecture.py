@@ -31,11 +31,11 @@ INSIDE = {
     "graph": "grouping column_values edge_index features extras graph names validation stored",
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
-        "agreement inference_mode memory randomness receptive_field model_state "
-        "function_model predictor"
+        "inference_mode memory randomness receptive_field model_state function_model link_model "
+        "predictor"
     ),
     "elements": "space selection groups",
-    "question": "event query decision readout parameters options",
+    "question": "agreement event query decision readout asking reading parameters options",
     "evaluation": "evidence estimate evaluator batched traced choice bench",
     "evaluation.traced": (
         "change edges attention heard plan rows layers program tracer entries_of_columns "
@@ -47,6 +47,7 @@ INSIDE = {
         "guarding"
     ),
     "explanation": "sentence notebook formats explanation making importance meter",
+    "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette bonds rings scene plane molecule graph_scene plot page report web",
     "show.page": (
@@ -64,6 +65,7 @@ CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}
 OUTER = {"cli"}
 # Imported where they are used, in functions.
 OPTIONAL = {
+    "pyg": "levels algorithm",
     "runs": {"pandas", "pyarrow", "ray"},
     "show/molecule.py": {"rdkit"},
     "show/plot": {"matplotlib"},

@@ -13,7 +13,6 @@ from zorro.cut import ComputationalGraph
 from zorro.elements import Selection, Space
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
-from zorro.model.agreement import same_output
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
@@ -315,6 +314,7 @@ class BatchedEvaluator(Evaluator):
             self._edge_index_of(count),
             {**self.graph.extras.copies(count), **readout.inputs(count, nodes, self.device)},
             rows=readout.count(count, nodes),
+            each=readout.each,
             differentiable=differentiable,
         )
         return readout.rows(scores, count)
@@ -339,7 +339,8 @@ class BatchedEvaluator(Evaluator):
         noisy = self._draws.matrices(torch.zeros(1, dtype=torch.long, device=self.device))
         alone = torch.cat([self._run_copies(noisy), self._run_copies(true)])
         try:
-            independent = same_output(self._run_copies(torch.cat([noisy, true])), alone)
+            together = self._run_copies(torch.cat([noisy, true]))
+            independent = self._predictor.same(together, alone)
         except ModelError:  # it takes so many nodes and no more
             independent = False
         if not independent:

@@ -12,7 +12,6 @@ from torch import Tensor
 from zorro.elements import Selection
 from zorro.evaluation import EvaluatorChoice
 from zorro.methods.subject import Subject
-from zorro.model.agreement import same_output
 from zorro.model.memory import default_budget
 from zorro.model.predictor import probabilities
 from zorro.noise import Draws
@@ -164,7 +163,7 @@ def _independent(subject: Subject, pair: list[Tensor]) -> bool:
     """Whether two copies of the graph in one batch give each what it gives alone."""
     together = torch.stack([*_run(subject, pair, 2)])
     alone = torch.stack([*_run(subject, pair, 1)])
-    independent = same_output(together, alone)
+    independent = subject.predictor.same(together, alone)
     if not independent:
         logger.warning(
             "%s: copies of the graph in one batch influence each other, so perturbed inputs are "

@@ -110,7 +110,7 @@ class LogProbabilities(nn.Module):
     def __init__(self, subject: Subject) -> None:
         super().__init__()
         predictor = subject.predictor
-        self._predictor = Predictor(copy.deepcopy(predictor.model), threshold=predictor.threshold)
+        self._predictor = Predictor(copy.deepcopy(predictor.model), reading=predictor.reading)
         self._readout = subject.graph.readout
         self.model = self._predictor.model
         self.requires_grad_(False).eval()

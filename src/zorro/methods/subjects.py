@@ -20,6 +20,7 @@ from zorro.graph.validation import check_graph
 from zorro.methods.subject import Subject
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
+from zorro.question.reading import Classes
 
 
 class Subjects:
@@ -122,7 +123,7 @@ class Subjects:
     ) -> None:
         """Make ready what all queries share; noise is drawn from `features`."""
         self.noise = resolve(noise, features)
-        self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
+        self._predictor = Predictor(model, reading=Classes(threshold), num_nodes=features.shape[0])
         self._source = source(self._predictor, self.noise)
         self._seed = seed
 

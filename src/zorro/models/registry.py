@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from torch import nn
 
@@ -20,9 +20,10 @@ from zorro.models.graph_architectures import (
     GraphGIN,
     GraphGINE,
 )
+from zorro.question import Level
 
 Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
-Level = Literal["node", "graph"]
+
 
 _ARCHITECTURES: dict[str, dict[str, Factory]] = {
     "node": {

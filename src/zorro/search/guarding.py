@@ -12,7 +12,6 @@ from zorro.cut.source import Source
 from zorro.elements import Selection
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator
-from zorro.model.agreement import close
 
 logger = logging.getLogger(__name__)
 
@@ -80,4 +79,4 @@ def _agrees(
     count = DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
     inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
     again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
-    return close(again, scores)
+    return source.predictor.close(again, scores)

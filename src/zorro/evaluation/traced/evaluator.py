@@ -282,7 +282,7 @@ class TracedEvaluator(Evaluator):
             self._on_batch()
             self._runs += some.numel()
             with undisturbed(self._predictor.model), torch.enable_grad():
-                scores = self._predictor.as_columns(self._program.run(few))
+                scores = self._predictor.read(self._program.run(few))
                 aim = self.event.log_probability(scores).sum()
                 parts.append(torch.autograd.grad(aim, list(few.values())))
         joined = [torch.cat(gradients, dim=1) for gradients in zip(*parts, strict=True)]
@@ -321,7 +321,7 @@ class TracedEvaluator(Evaluator):
                     output = self._program.run_changes(
                         few, base.record, always_by_row=self._always_by_row
                     )
-                scores[candidate[part], sample[part]] = self._predictor.as_columns(output)
+                scores[candidate[part], sample[part]] = self._predictor.read(output)
             ran[candidate, sample] = True
 
     def _share_changed(self, change: Change) -> float:
@@ -345,7 +345,7 @@ class TracedEvaluator(Evaluator):
             few = {node: state[:, some] for node, state in states.items()}
             record = Record() if recorded else None
             with self._running(some.numel()):
-                parts.append(self._predictor.as_columns(self._program.run(few, record)))
+                parts.append(self._predictor.read(self._program.run(few, record)))
             records.extend([] if record is None else [record])
         scores = torch.cat(parts)
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)

@@ -17,6 +17,7 @@ from zorro.graph.features import Features, features_of, size_of
 from zorro.graph.names import Names, check_labels, counted, label
 from zorro.model.predictor import Predictor
 from zorro.question import Level
+from zorro.question.reading import Classes
 from zorro.show.page.surroundings import MOST_IN_FULL, Elements, NodeKinds, ShownValues
 from zorro.show.scene import Scene, scene_of
 
@@ -147,5 +148,5 @@ def predicted_classes(
     edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory
     if everything is None or everything.layout != torch.strided or edges is None:
         return None
-    predictor = Predictor(model, threshold=threshold)
+    predictor = Predictor(model, reading=Classes(threshold))
     return predictor.scores(everything, edges, model_kwargs or {}).argmax(dim=1).cpu()

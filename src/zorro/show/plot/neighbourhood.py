@@ -257,7 +257,9 @@ def _draw_legend(
 
 def _title(explanation: Explanation, class_names: Labels | None, node_names: Labels | None) -> str:
     predicted = explanation.predicted_class
-    name = name_of(class_names, predicted, otherwise=f"class {predicted}")
+    name = explanation.answer
+    if predicted is not None and explanation.label is None:
+        name = name_of(class_names, predicted, otherwise=name)
     fidelity, query = explanation.fidelity, explanation.query
     names = node_names if query.level == "node" else None
     size = " × ".join(
