@@ -75,7 +75,7 @@ def _overview(explanations: Sequence[Explanation], truth: Mapping[int, float] | 
             str(e.query.index),
             _predicted(e),
             _truth(e, truth),
-            " × ".join(str(len(members)) for members in e.selected.values()),
+            " × ".join(str(len(e.elements(kind))) for kind in e.selected),
             _interval(e.fidelity),
             e.status,
             f"{e.seconds:.1f}",
@@ -145,7 +145,7 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, float] | N
         lines.append(_how_right(explanations, truth))
     if count > _MOST_SHOWN_IN_FULL:
         kinds = explanations[0].selected
-        sizes = {kind: median(len(e.selected[kind]) for e in explanations) for kind in kinds}
+        sizes = {kind: median(len(e.elements(kind)) for e in explanations) for kind in kinds}
         lines.append(f"The median size is {sizes_in_words(sizes)}.")
     below = [e.query.index for e in explanations if e.fidelity.value <= e.parameters.tau]
     share = f"{count - len(below)} of {count} sets exceed τ on unseen samples"

@@ -217,8 +217,8 @@ class Explanation:
 
     @property
     def feature_entropy(self) -> float:
-        """Effective size of the feature set: the log of its count, 0 for none."""
-        return math.log(max(1, len(self.features)))
+        """Effective size of the feature set: the log of its count, 0 for none; a group is one."""
+        return math.log(max(1, len(self.elements(FEATURES))))
 
     @property
     def claim(self) -> Claim:
@@ -388,7 +388,7 @@ class Explanation:
 
     @property
     def _counts(self) -> str:
-        return " × ".join(f"{len(members)} {kind}" for kind, members in self.selected.items())
+        return " × ".join(f"{len(self.elements(kind))} {kind}" for kind in self.selected)
 
     def _measured_on(self) -> str:
         if self.fidelity.attempts:
