@@ -78,7 +78,11 @@ def test_labels_of_whole_graphs():
             return gnn.global_add_pool(x, batch) - 1.5
 
     graphs = [
-        Data(x=torch.eye(3)[torch.tensor([0, 1, 1])], edge_index=torch.zeros(2, 0).long())
+        Data(
+            x=torch.eye(3)[torch.tensor([0, 1, 1])],
+            edge_index=torch.zeros(2, 0).long(),
+            y=torch.tensor([[0.0, 1.0, torch.nan]]),  # several labels, as data sets have them
+        )
         for _ in range(5)
     ]
     explanation = Zorro.of_graphs(

@@ -78,7 +78,7 @@ class WholeGraphs:
         query = self.query_of(asked)
         graph = asked if isinstance(asked, Data) else self._graphs[query]
         if query == self._count:
-            check_graphs([graph], integers=True)
+            check_graphs([graph], integers=True, targets=False)
             self._refuse_other_features(graph)
         self._look_at_the_model()
         extras = self._extras(graph)

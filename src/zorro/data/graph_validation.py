@@ -15,7 +15,7 @@ from zorro.graph.validation import check_edge_tensor, check_graph
 _EDGE_TENSORS = ("edge_weight", "edge_attr", "edge_type")
 
 
-def check_graphs(graphs: Any, *, integers: bool = False) -> None:
+def check_graphs(graphs: Any, *, integers: bool = False, targets: bool = True) -> None:
     """Raise `InputError` unless `graphs` are usable graphs that one model can take.
 
     Each is a PyG `Data` with a floating, finite (n, d) tensor `x`, n ≥ 1, d and type the same in
@@ -25,6 +25,7 @@ def check_graphs(graphs: Any, *, integers: bool = False) -> None:
     Args:
         graphs: a list of them.
         integers: whether `x` may also hold integers (categories) or truth values.
+        targets: whether `y` is looked at; who only explains has no use for it.
     """
     if not isinstance(graphs, Sequence) or isinstance(graphs, str | bytes):
         raise InputError(
@@ -40,9 +41,13 @@ def check_graphs(graphs: Any, *, integers: bool = False) -> None:
             )
         try:
             _check_one(graph, integers=integers)
+            if targets:
+                _check_target(graph)
         except InputError as error:
             raise InputError(f"graphs[{number}]: {error}") from None
         _check_like_first(graph, graphs[0], number)
+        if targets:
+            _check_target_like_first(graph, graphs[0], number)
 
 
 def listed_graphs(graphs: Any) -> list[Data]:
@@ -52,7 +57,7 @@ def listed_graphs(graphs: Any) -> list[Data]:
     """
     if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
         graphs = [graphs[number] for number in range(len(graphs))]
-    check_graphs(graphs, integers=True)
+    check_graphs(graphs, integers=True, targets=False)
     if len(graphs) == 1:
         raise InputError(
             "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
@@ -87,6 +92,9 @@ def _check_one(graph: Data, *, integers: bool) -> None:
     for name in _EDGE_TENSORS:
         if (values := graph.get(name)) is not None:
             check_edge_tensor(name, values, edges=graph.edge_index.size(1))
+
+
+def _check_target(graph: Data) -> None:
     y = graph.get("y")
     if y is not None and not (isinstance(y, Tensor) and y.numel() == 1):
         got = f"shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
@@ -112,6 +120,9 @@ def _check_like_first(graph: Data, first: Data, number: int) -> None:
                 f"graphs[{number}].{name}: expected {_columns(first_values)} as in graphs[0], got "
                 f"{_columns(values)}"
             )
+
+
+def _check_target_like_first(graph: Data, first: Data, number: int) -> None:
     y, first_y = graph.get("y"), first.get("y")
     if (y is None) != (first_y is None):
         had, got = ("none", "one") if first_y is None else ("one", "none")
