@@ -302,7 +302,7 @@ WRONG = {
         {"model_kwargs": {"edge_attr": "bond"}},
         r"model_kwargs\['edge_attr'\]: expected the name .*got 'bond'",
     ),
-    "no such option": (some_graphs, {"hops": 2}, "hops: expected an option of Zorro for graphs"),
+    "no such option": (some_graphs, {"hops": 2}, "hops: expected one of the options"),
     "keep nothing": (some_graphs, {"keep": ()}, "keep: expected some of 'nodes', 'features'"),
     "keep what": (some_graphs, {"keep": ("edge",)}, "keep: .*got 'edge'"),
     "keep twice": (some_graphs, {"keep": ("nodes", "nodes")}, "keep: .*each once"),
