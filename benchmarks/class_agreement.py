@@ -17,6 +17,7 @@ import torch
 
 from zorro import data, models
 from zorro.cut import Extractor
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 
 RESULTS = Path(__file__).parent / "results"
@@ -33,8 +34,8 @@ def agreement(dataset: str, architecture: str) -> dict[str, object]:
     models.checkpoint.load(model, models.checkpoint.paper_checkpoint(dataset, architecture))
     predictor = Predictor(model)
     whole = predictor.scores(graph.x, graph.edge_index, {})
-    ours = Extractor(predictor, graph.x, graph.edge_index)
-    truncated = Extractor(predictor, graph.x, graph.edge_index, halo=0, check="none")
+    ours = Extractor(predictor, Graph(graph.x, graph.edge_index))
+    truncated = Extractor(predictor, Graph(graph.x, graph.edge_index), halo=0, check="none")
     queries = data.paper_nodes(dataset)
     same_ours = same_truncated = right_whole = right_truncated = fell_back = 0
     largest_difference = 0.0

@@ -31,6 +31,7 @@ from zorro import Explanation, Zorro
 from zorro.cut import Extractor
 from zorro.data import check_graph
 from zorro.elements import NODES
+from zorro.graph.graph import Graph
 from zorro.graph.grouping import ranges
 from zorro.model.predictor import Predictor
 from zorro.noise import resolve
@@ -122,7 +123,7 @@ def once(x: Tensor, edge_index: Tensor) -> dict[str, float]:
     """Time the passes over the whole graph, the median of three."""
     passes: dict[str, Callable[[], Any]] = {
         "input_check_s": lambda: check_graph(x, edge_index, sparse=True),
-        "index_s": lambda: Extractor(Predictor(Net()), x, edge_index),
+        "index_s": lambda: Extractor(Predictor(Net()), Graph(x, edge_index)),
         "noise_s": lambda: resolve("column-marginals", x),
     }
     return {
@@ -166,7 +167,7 @@ def measure() -> dict[str, Any]:
         rows[edges] |= {"edges": edge_index.size(1), "nodes": x.size(0), "values": x._nnz()}
         rows[edges] |= once(x, edge_index)
         zorros[edges] = a_zorro(x, edge_index)
-        extractors[edges] = Extractor(Predictor(Net()), x, edge_index)
+        extractors[edges] = Extractor(Predictor(Net()), Graph(x, edge_index))
     extraction: dict[int, list[float]] = {edges: [] for edges in EDGES}
     explanation: dict[int, list[float]] = {edges: [] for edges in EDGES}
     found: list[Explanation] = []

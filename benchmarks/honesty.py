@@ -3,9 +3,10 @@
     python benchmarks/honesty.py
     python benchmarks/honesty.py --models GCN 'global mean' --nodes 5
 
-Every model of the zoo (`honesty_audit/zoo.py`) is trained on a small graph and explained at some
-nodes; the plain loop (`honesty_audit/plain_loop.py`) measures each set on the whole graph. Writes
-results/honesty.{json,md}; exits with 1 if a claim is false or a model makes zorro crash.
+Every model of the zoos (`honesty_audit/zoo.py`, `graph_zoo.py`) is trained on a small graph, or on
+many, and explained at some nodes or graphs; the plain loop (`honesty_audit/plain_loop.py`) measures
+each set on the whole graph. Writes results/honesty.{json,md}; exits with 1 if a claim is false or a
+model makes zorro crash.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import torch
-from honesty_audit.audit import Answer, answers, claims_in, predicted_classes
+from honesty_audit.audit import Answer, Case, answers, claims_in, predicted_classes
+from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
 from honesty_audit.table import page
-from honesty_audit.zoo import ZOO, Entry, prepare
+from honesty_audit.zoo import ZOO, prepare
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -41,11 +43,21 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def chosen(names: list[str] | None) -> list[Entry]:
-    """Return the entries whose names contain one of `names`, all for None."""
-    if names is None:
-        return ZOO
-    return [entry for entry in ZOO if any(name.lower() in entry.name.lower() for name in names)]
+def chosen(parts: list[str] | None) -> list[str]:
+    """Return the models whose names contain one of `parts`, all for None."""
+    names = [*(entry.name for entry in ZOO), *(entry.name for entry in GRAPH_ZOO)]
+    if parts is None:
+        return names
+    return [name for name in names if any(part.lower() in name.lower() for part in parts)]
+
+
+def prepared(name: str, size: int | None) -> Case:
+    """Return the trained model of a name."""
+    for entry in ZOO:
+        if entry.name == name:
+            return prepare(entry, size)
+    (of_graphs,) = (each for each in GRAPH_ZOO if each.name == name)
+    return prepare_graphs(of_graphs)
 
 
 def row(answer: Answer, claims: int) -> dict[str, object]:
@@ -58,8 +70,7 @@ def audited(name: str, asked: argparse.Namespace) -> list[Answer]:
     torch.set_num_threads(1)
     logging.getLogger("zorro").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore")  # of sparse tensors and TorchScript, by torch
-    (entry,) = (entry for entry in ZOO if entry.name == name)
-    case = prepare(entry, asked.size)
+    case = prepared(name, asked.size)
     if predicted_classes(case) < 2:
         print(f"{name}: predicts one class everywhere, which says little", flush=True)
     queries = case.queries(asked.nodes)
@@ -70,7 +81,7 @@ def audited(name: str, asked: argparse.Namespace) -> list[Answer]:
         reported = f"{claim.hits / claim.samples:.3f}" if claim.samples else "–"
         share = f"{answer.hits / answer.samples:.3f}" if answer.samples else "–"
         print(
-            f"{answer.model}, node {answer.node}: {answer.status}, reported {reported}, measured "
+            f"{answer.model}, {answer.query}: {answer.status}, reported {reported}, measured "
             f"{share}, {answer.message[:300]} {answer.seconds:.1f} s",
             flush=True,
         )
@@ -80,11 +91,11 @@ def audited(name: str, asked: argparse.Namespace) -> list[Answer]:
 def main() -> None:
     """Audit the chosen models and write the results."""
     asked = arguments()
-    entries = chosen(asked.models)
-    if not entries:
+    names = chosen(asked.models)
+    if not names:
         sys.exit(f"--models: no model's name contains any of {asked.models}")
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(audited, entry.name, asked) for entry in entries]
+        jobs = [pool.submit(audited, name, asked) for name in names]
         every = [answer for job in jobs for answer in job.result()]
     claims = claims_in(every)
     asked.out.mkdir(exist_ok=True)

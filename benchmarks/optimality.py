@@ -21,6 +21,7 @@ from torch_geometric.nn import GCNConv
 from zorro.cut import Extractor
 from zorro.elements import Selection
 from zorro.evaluation import Evaluator, EvaluatorChoice
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 from zorro.search import GuidedSearch, reaches, search
@@ -61,7 +62,7 @@ def instance(seed: int) -> Evaluator:
         [torch.stack([others, torch.zeros_like(others)]), torch.randint(5, 30, (2, 40))], dim=1
     )
     predictor = Predictor(SmallNet().eval())
-    graph = Extractor(predictor, x, edge_index).extract(0)
+    graph = Extractor(predictor, Graph(x, edge_index)).extract(0)
     draws = draws_of(
         resolve("column-marginals", x),
         graph.candidate_x,

@@ -21,6 +21,7 @@ from zorro import data, models
 from zorro.cut import ComputationalGraph, Extractor
 from zorro.elements import FEATURES, NODES, Kind, Selection
 from zorro.evaluation import EvaluatorChoice
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws, draws_of, resolve
 from zorro.search import Found, search
@@ -68,7 +69,7 @@ def compare(dataset: str, architecture: str) -> dict[str, object]:
     model = models.build(architecture, graph.x.size(1), int(graph.y.max()) + 1)
     models.checkpoint.load(model, models.checkpoint.paper_checkpoint(dataset, architecture))
     predictor = Predictor(model)
-    extractor = Extractor(predictor, graph.x, graph.edge_index)
+    extractor = Extractor(predictor, Graph(graph.x, graph.edge_index))
     noise = resolve("column-marginals", graph.x)
     nodes = [node for node in data.paper_nodes(dataset) if node not in GOLDEN]
     random.Random(0).shuffle(nodes)

@@ -28,26 +28,30 @@ LAYERS = [
 ]
 # The same inside of packages that have an order of their own.
 INSIDE = {
-    "graph": "grouping column_values edge_index features extras names validation stored",
+    "graph": "grouping column_values edge_index features extras graph names validation stored",
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
         "agreement inference_mode memory randomness receptive_field model_state "
         "function_model predictor"
     ),
     "elements": "space selection groups",
-    "question": "event query readout parameters options",
-    "evaluation": "evidence estimate evaluator batched traced choice",
+    "question": "event query decision readout parameters options",
+    "evaluation": "evidence estimate evaluator batched traced choice bench",
     "evaluation.traced": (
         "change edges attention heard plan rows layers program tracer entries_of_columns "
         "changed_input terms entry linear_terms heard_entry heard_changes heard_terms "
         "evaluator check"
     ),
-    "explanation": "sentence notebook formats explanation meter",
-    "runs": "again task engines store manifest folder flat run listing export",
+    "search": (
+        "found budget certificate paper guided certified beyond_chance multiple inquiry guarding"
+    ),
+    "explanation": "sentence notebook formats explanation making meter",
+    "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette rings scene plot page report web",
     "show.page": "html contents surroundings drawing card payload",
     "cli": (
-        "terminal options output_file progress notes table run_progress verifying subject "
+        "terminal options output_file progress notes table run_progress verifying "
+        "announcement levels asked naming feature_groups node_data graph_data subject named_task "
         "explaining datasets convert explain fidelity report reproduce runs serve train "
         "verify app"
     ),

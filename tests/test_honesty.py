@@ -7,18 +7,22 @@ from pathlib import Path
 import pytest
 import torch
 from scipy.stats import binomtest
+from torch_geometric.data import Data
 from torch_geometric.utils import k_hop_subgraph
 
 from zorro import Zorro
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 from honesty_audit import audit, graphs, verdict
-from honesty_audit.plain_loop import count_hits
+from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
+from honesty_audit.plain_loop import count_hits, count_hits_of_graph
 from honesty_audit.zoo import SMALL, ZOO, Case, prepare
 
 QUICK = {entry.name: entry for entry in ZOO if entry.quick}
+QUICK_GRAPHS = {entry.name: entry for entry in GRAPH_ZOO if entry.quick}
 SIZE, NODES, RUNS = 100, 3, 300
-CLAIMS = 2 * NODES * len(QUICK)  # at most: a bound and a reported figure each
+# At most: a bound and a reported figure each.
+CLAIMS = 2 * NODES * (len(QUICK) + len(QUICK_GRAPHS))
 # Models that every user has; refusing to answer for them would be honest too, but useless.
 ORDINARY = {"GCN", "GAT", "ensemble of three GCNs", "categories as floats"}
 
@@ -54,10 +58,21 @@ def test_no_claim_is_false(audited, name):
             assert said in ("holds", "no claim"), said
 
 
+@pytest.mark.parametrize("name", QUICK_GRAPHS)
+def test_no_claim_about_a_graph_is_false(name):
+    case = prepare_graphs(QUICK_GRAPHS[name])
+    assert audit.predicted_classes(case) > 1, "a constant model would make any claim true"
+    options = {"max_evaluations": 5_000, "fresh_samples": 500}
+    for answer in audit.answers(case, case.queries(2), runs=RUNS, **options):
+        said = answer.verdict(CLAIMS)
+        assert answer.status not in ("crashed", "refused"), said
+        assert said != "FALSE", answer
+
+
 def test_an_ensemble_sees_as_far_as_its_members(audited):
     case, answers = audited("ensemble of three GCNs")
     for answer in answers:
-        near = k_hop_subgraph(answer.node, 2, case.graph.edge_index, num_nodes=SIZE)[0]
+        near = k_hop_subgraph(answer.query, 2, case.graph.edge_index, num_nodes=SIZE)[0]
         assert answer.candidates <= near.numel()
 
 
@@ -120,6 +135,24 @@ def test_the_plain_loop_gives_a_threshold_model_its_fidelity():
     ]:
         interval = share(nodes, features).proportion_ci(0.9999)
         assert interval.low <= expected <= interval.high
+
+
+def test_the_plain_loop_draws_the_columns_of_a_group_together():
+    """Class 1 where both of a node's columns are equal, as in all rows: P = 1 drawn as one."""
+    pool = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+    graph = Data(x=pool[:1], edge_index=torch.empty(2, 0, dtype=torch.long))
+
+    def model(x, edge_index, batch):
+        assert batch.tolist() == [0]
+        return (x[:, :1] == x[:, 1:]).float() - 0.5
+
+    def hits(**options):
+        return count_hits_of_graph(
+            model, pool, graph, nodes=(), features=(), samples=400, seed=0, **options
+        )
+
+    assert hits(groups=[(0, 1)]) == 400
+    assert 150 < hits() < 250  # one in two by chance
 
 
 def test_the_plain_loop_reads_one_logit_by_its_threshold_and_leaves_the_model_as_it_was():

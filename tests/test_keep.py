@@ -47,7 +47,9 @@ def plain_fidelity(case, explanation, groups, samples=300):
 
 
 @pytest.mark.parametrize("search", ["guided", "paper"])
-@pytest.mark.parametrize("groups", [[], GROUPS], ids=["columns", "groups"])
+@pytest.mark.parametrize(
+    "groups", [[], GROUPS, [range(FEATURES)]], ids=["columns", "groups", "one"]
+)
 @pytest.mark.parametrize("keep", [("nodes",), ("features",), ("nodes", "features")])
 def test_both_evaluators_find_the_same_and_it_holds(case, keep, groups, search):
     model, x, edge_index = case

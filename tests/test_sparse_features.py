@@ -12,6 +12,7 @@ from zorro.cut import Extractor
 from zorro.data import check_graph
 from zorro.errors import InputError, ModelError
 from zorro.graph.features import TensorFeatures
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import NOISES, resolve
 
@@ -177,8 +178,8 @@ def test_the_local_check_finds_what_the_whole_graph_shows(name, directed, option
     torch.manual_seed(1)
     model = Predictor(MODELS[name]())
     x, edge_index = a_graph(nodes=300, directed=directed)
-    local = Extractor(model, x, edge_index, check="local", **options)
-    whole = Extractor(model, x, edge_index, check="whole", **options)
+    local = Extractor(model, Graph(x, edge_index), check="local", **options)
+    whole = Extractor(model, Graph(x, edge_index), check="whole", **options)
     for query in (0, 1, *range(2, 300, 37)):
         there = whole.extract(query)
         if there.whole:  # Chebyshev layers count the edges that leave a node
@@ -194,7 +195,7 @@ def test_the_local_check_finds_what_the_whole_graph_shows(name, directed, option
 def test_how_far_a_model_looks_is_found_out_without_running_it_on_all():
     x, _ = a_graph()
     chain = torch.stack([torch.arange(1, 120), torch.arange(119)])
-    graph = Extractor(Predictor(Unseen(9)), x.to_sparse(), chain).extract(0)
+    graph = Extractor(Predictor(Unseen(9)), Graph(x.to_sparse(), chain)).extract(0)
     assert graph.candidates.tolist() == list(range(10))
     assert torch.allclose(graph.scores, Unseen(9)(x, chain)[0])
 
@@ -208,7 +209,7 @@ def test_a_model_that_looks_everywhere_is_refused_or_gets_all_nodes_for_candidat
     x, edge_index = a_graph()
     with pytest.raises(ModelError, match=r"however far away.*: check='whole' to compare"):
         Zorro(LooksEverywhere(), x.to_sparse(), edge_index).explain(0)
-    graph = Extractor(Predictor(LooksEverywhere()), x, edge_index).extract(0)
+    graph = Extractor(Predictor(LooksEverywhere()), Graph(x, edge_index)).extract(0)
     assert graph.holds_all
 
 

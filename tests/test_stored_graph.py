@@ -16,6 +16,7 @@ from zorro import Zorro, models, rdt_fidelity
 from zorro.cut import Extractor
 from zorro.data import open_stored, store
 from zorro.errors import InputError, ModelError
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import NOISES, resolve
 
@@ -170,7 +171,7 @@ class Mean(nn.Module):
 def test_a_model_that_needs_the_whole_graph_is_refused(tmp_path):
     graph, _ = stored(a_graph(), tmp_path / "graph")
     with pytest.raises(ModelError, match=r"however far away.*: use a smaller graph, or pass hops="):
-        Extractor(Predictor(Mean()), graph.x, graph.edge_index).extract(5)
+        Extractor(Predictor(Mean()), Graph(graph.x, graph.edge_index)).extract(5)
 
 
 @in_every_layout

@@ -18,6 +18,7 @@ from zorro.elements import Selection
 from zorro.evaluation import EvaluatorChoice
 from zorro.evaluation.batched import DEFAULT_MEMORY
 from zorro.explanation import Explanation
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 
@@ -95,7 +96,7 @@ def fewest_samples(cell: Cell, subject: Subject, warm_up: int) -> Timed:
     """
     predictor = Predictor(subject.model)
     noise = resolve("column-marginals", subject.x)
-    extractor = Extractor(predictor, subject.x, subject.edge_index, noise=noise)
+    extractor = Extractor(predictor, Graph(subject.x, subject.edge_index), noise=noise)
     choice = EvaluatorChoice(predictor, wanted="auto", memory=DEFAULT_MEMORY)
 
     def hits(graph: ComputationalGraph, samples: int) -> int:

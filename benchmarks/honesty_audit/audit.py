@@ -1,21 +1,46 @@
-"""Explain some nodes of a model and count, by the plain loop, how far what is said is true."""
+"""Explain some queries of a model and count, by the plain loop, how far what is said is true."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
-from honesty_audit.plain_loop import count_hits
 from honesty_audit.verdict import CONDITIONAL, Claim, claim_of, verdict
-from honesty_audit.zoo import Case
 from zorro import Explanation, Zorro, ZorroError
 
 NO_CLAIM = Claim()
 SEED = 20_000  # of the plain loop's draws, which are its own
+
+
+class Case(Protocol):
+    """A trained model with what it is asked about."""
+
+    @property
+    def name(self) -> str:
+        """Of the kind of model."""
+        ...
+
+    @property
+    def predicted(self) -> Tensor:
+        """The classes of all queries."""
+        ...
+
+    def queries(self, count: int) -> list[int]:
+        """Return what to explain."""
+        ...
+
+    def zorro(self, **options: Any) -> Zorro:
+        """Return what explains the model, with further options."""
+        ...
+
+    def hits(self, explanation: Explanation, *, runs: int, seed: int) -> int:
+        """Return how many inputs keep the prediction, by the plain loop."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -27,7 +52,7 @@ class Answer:
     """
 
     model: str
-    node: int
+    query: int  # a node, or a graph
     status: str
     claim: Claim = NO_CLAIM
     hits: int = 0
@@ -52,35 +77,28 @@ class Answer:
         return verdict(self.claim, self.hits, self.samples, claims=claims)
 
 
-def answers(case: Case, nodes: Sequence[int], *, runs: int, **options: Any) -> Iterator[Answer]:
-    """Yield what comes of explaining some nodes, each counted by the plain loop.
+def answers(case: Case, queries: Sequence[int], *, runs: int, **options: Any) -> Iterator[Answer]:
+    """Yield what comes of explaining some nodes or graphs, each counted by the plain loop.
 
     Args:
-        case: the model and its graph.
-        nodes: the queries.
+        case: the model and its graph, or graphs.
+        queries: their numbers.
         runs: inputs that the plain loop runs for each.
         options: of `Zorro`, besides the case's own.
     """
-    graph = case.graph
     # The traced copies and caches of a query are reused, as a user's would be.
     zorro: Zorro | None = None
-    for node in nodes:
+    for query in queries:
         started = time.perf_counter()
         try:
             if zorro is None:
-                zorro = Zorro(
-                    case.model,
-                    graph.x,
-                    graph.edge_index,
-                    model_kwargs=graph.kwargs,
-                    **{**case.options, **options},
-                )
-            explanation = zorro.explain(node)
+                zorro = case.zorro(**options)
+            explanation = zorro.explain(query)
         except Exception as error:
             is_refusal = isinstance(error, ZorroError)
             yield Answer(
                 case.name,
-                node,
+                query,
                 "refused" if is_refusal else "crashed",
                 message=str(error) if is_refusal else f"{type(error).__name__}: {error}",
                 seconds=time.perf_counter() - started,
@@ -92,22 +110,11 @@ def answers(case: Case, nodes: Sequence[int], *, runs: int, **options: Any) -> I
 
 def measured(case: Case, explanation: Explanation, *, runs: int, seconds: float = 0.0) -> Answer:
     """Return what an explanation claims with the plain loop's count for its set."""
-    node = explanation.node
-    hits = count_hits(
-        case.model,
-        case.graph.x,
-        case.graph.edge_index,
-        node,
-        nodes=explanation.nodes,
-        features=explanation.features,
-        samples=runs,
-        seed=SEED + node,
-        threshold=case.threshold,
-        kwargs=case.graph.kwargs,
-    )
+    query = explanation.query.index
+    hits = case.hits(explanation, runs=runs, seed=SEED + query)
     return Answer(
         case.name,
-        node,
+        query,
         str(explanation.status),
         claim=claim_of(explanation),
         hits=hits,

@@ -10,8 +10,8 @@ from honesty_audit.audit import Answer, claims_in
 from honesty_audit.verdict import CHANCE
 
 HEADER = [
-    "| model | nodes | candidates | statuses | claims | false | reported | measured | evaluator | "
-    "seconds, median |",
+    "| model | queries | candidates | statuses | claims | false | reported | measured | "
+    "evaluator | seconds, median |",
     "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | --- | ---: |",
 ]
 
@@ -31,7 +31,8 @@ def page(every: Sequence[Answer], command: str) -> str:
         "",
         f"`{command}` (`make honesty`): {len(by_model)} models, {len(every)} queries. Each set is "
         f"measured by a plain loop on {samples} inputs: all entries of the feature matrix but the "
-        "set's are redrawn from their columns, and the model runs on the whole graph. A claim is "
+        "set's are redrawn from their columns (groups of columns together), and the model runs on "
+        "the whole graph, or on the one graph that is asked about. A claim is "
         "called false if the count is improbable under it: a proved bound by the binomial "
         "distribution, a reported fidelity by Fisher's exact test against its fresh samples, "
         f"p < {CHANCE:g} / {claims} claims.",
@@ -51,7 +52,7 @@ def page(every: Sequence[Answer], command: str) -> str:
         "## Not answered",
         "",
         *(
-            [f"- {a.model}, node {a.node}, {a.status}: {_flat(a.message)}" for a in unanswered]
+            [f"- {a.model}, query {a.query}, {a.status}: {_flat(a.message)}" for a in unanswered]
             or ["None."]
         ),
     ]
@@ -81,7 +82,7 @@ def _false(answer: Answer) -> str:
     claim = answer.claim
     proved = "" if claim.bound is None else f"at least {claim.bound:.3f} proved, "
     return (
-        f"- {answer.model}, node {answer.node}, {answer.status}, {answer.elements[0]} nodes × "
+        f"- {answer.model}, query {answer.query}, {answer.status}, {answer.elements[0]} nodes × "
         f"{answer.elements[1]} features: {proved}{claim.hits} of {claim.samples} reported, "
         f"{answer.hits} of {answer.samples} measured"
     )

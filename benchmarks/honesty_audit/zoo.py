@@ -14,7 +14,8 @@ from torch_geometric import nn as pyg
 
 from honesty_audit import graphs, hand_written, layered, whole_graph
 from honesty_audit.graphs import CLASSES, Graph, MakeGraph
-from honesty_audit.plain_loop import Model, evaluating
+from honesty_audit.plain_loop import Model, count_hits, evaluating
+from zorro import Explanation, Zorro
 
 HIDDEN = 16
 EPOCHS, RATE = 60, 0.02
@@ -58,16 +59,51 @@ class Case:
         return float(self.options.get("threshold", 0.0))
 
     def queries(self, count: int) -> list[int]:
-        """Return nodes to explain: at random, of other classes than the commonest.
+        """Return nodes to explain."""
+        return rare_ones(self.predicted, self.asked, count)
 
-        Noise alone often gives the commonest class, which then needs no explanation.
-        """
-        is_rare = self.predicted != self.predicted.mode().values
-        rare = (is_rare & self.asked).nonzero().flatten()
-        if rare.numel() < count:
-            rare = self.asked.nonzero().flatten()
-        order = torch.randperm(rare.numel(), generator=torch.Generator().manual_seed(11))
-        return sorted(rare[order[:count]].tolist())
+    def zorro(self, **options: Any) -> Zorro:
+        """Return what explains the model, with further options."""
+        graph = self.graph
+        return Zorro(
+            self.model,
+            graph.x,
+            graph.edge_index,
+            model_kwargs=graph.kwargs,
+            **{**self.options, **options},
+        )
+
+    def hits(self, explanation: Explanation, *, runs: int, seed: int) -> int:
+        """Return how many inputs keep the prediction, by the plain loop."""
+        return count_hits(
+            self.model,
+            self.graph.x,
+            self.graph.edge_index,
+            explanation.node,
+            nodes=explanation.nodes,
+            features=explanation.features,
+            samples=runs,
+            seed=seed,
+            threshold=self.threshold,
+            kwargs=self.graph.kwargs,
+        )
+
+
+def rare_ones(predicted: Tensor, asked: Tensor, count: int) -> list[int]:
+    """Return queries at random, of other classes than the commonest.
+
+    Noise alone often gives the commonest class, which then needs no explanation.
+
+    Args:
+        predicted: (N,) the classes.
+        asked: (N,) which may be asked about.
+        count: how many.
+    """
+    rare = ((predicted != predicted.mode().values) & asked).nonzero().flatten()
+    if rare.numel() < count:
+        rare = asked.nonzero().flatten()
+    order = torch.randperm(rare.numel(), generator=torch.Generator().manual_seed(11))
+    return sorted(rare[order[:count]].tolist())
 
 
 def prepare(entry: Entry, size: int | None = None) -> Case:

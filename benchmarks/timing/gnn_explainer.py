@@ -12,6 +12,7 @@ from torch_geometric.explain import Explainer, GNNExplainer
 
 from timing.cells import Cell, Row, Subject, load, seconds
 from zorro.cut import Extractor
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 
 EPOCHS = 200
@@ -42,7 +43,7 @@ def timed_explanations(
         whole: run on the whole graph, as PyG does, instead of on the cut.
         return_type: what the model returns, in PyG's words.
     """
-    extractor = Extractor(Predictor(subject.model), subject.x, subject.edge_index)
+    extractor = Extractor(Predictor(subject.model), Graph(subject.x, subject.edge_index))
 
     def explain(node: int, epochs: int) -> Any:
         parts = (subject.x, subject.edge_index, node)

@@ -14,6 +14,7 @@ from timing.ours import explained, front_door
 from zorro import data, models
 from zorro.cut import Extractor
 from zorro.evaluation import EvaluatorName
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 
 CELL = Cell("cora", "gcn")
@@ -76,7 +77,7 @@ def with_features(subject: Subject, features: int) -> Subject:
 def nodes_by_size(cell: Cell, count: int) -> Iterator[Row]:
     """Yield `count` of the paper's query nodes, from the fewest candidates to the most."""
     subject = load(cell)
-    extractor = Extractor(Predictor(subject.model), subject.x, subject.edge_index)
+    extractor = Extractor(Predictor(subject.model), Graph(subject.x, subject.edge_index))
     yield {}
     sizes = sorted(
         (extractor.extract(node).candidates.numel(), node)

@@ -12,6 +12,7 @@ from zorro.elements import Selection
 from zorro.evaluation import BatchedEvaluator, EvaluatorName
 from zorro.evaluation.batched import DEFAULT_MEMORY
 from zorro.explanation import Explanation
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 
@@ -106,7 +107,7 @@ def explained(zorro: Zorro, node: int, subject: Subject) -> Row:
 def _seconds_per_input(subject: Subject, node: int) -> float:
     """Time one perturbed input of the any-model evaluator, of a hundred run together."""
     predictor = Predictor(subject.model)
-    graph = Extractor(predictor, subject.x, subject.edge_index).extract(node)
+    graph = Extractor(predictor, Graph(subject.x, subject.edge_index)).extract(node)
     draws = draws_of(
         resolve("column-marginals", subject.x),
         graph.candidate_x,

@@ -15,6 +15,7 @@ from torch import Tensor
 from timing.cells import SAMPLES, Cell, Row, Subject, load, seconds
 from zorro.cut import ComputationalGraph, Extractor
 from zorro.explanation import Explanation
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 
 EVALUATIONS_TIMED = 3
@@ -63,7 +64,7 @@ def measure(
     """
     subject = load(cell, device)
     extractor = Extractor(
-        Predictor(subject.model), subject.x, subject.edge_index, halo=0, check="none"
+        Predictor(subject.model), Graph(subject.x, subject.edge_index), halo=0, check="none"
     )
     yield {}
     stream = torch.Generator(device).manual_seed(0)

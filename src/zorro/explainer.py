@@ -5,69 +5,43 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from zorro.arguments import check_at_least, check_choice, whole_number
+from zorro.arguments import check_at_least, check_choice
 from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor, WholeGraphs
 from zorro.cut.source import Source
 from zorro.data.graph_validation import listed_graphs
-from zorro.elements import FEATURES, KINDS, NODES, Kind, Selection, Space
+from zorro.elements import KINDS, Kind, Selection
 from zorro.elements.groups import group_of_each, propose_groups
-from zorro.errors import InputError, ModelError
-from zorro.evaluation import EVALUATORS, EvaluatorChoice, EvaluatorName, FidelityEstimate
-from zorro.evaluation.evaluator import Evaluator, do_nothing
-from zorro.explanation import Explanation, GraphSummary, Parameters, Status, Step, Versus
+from zorro.errors import InputError
+from zorro.evaluation import EVALUATORS, EvaluatorName, FidelityEstimate
+from zorro.evaluation.bench import Bench
+from zorro.explanation import Explanation, Parameters
+from zorro.explanation.making import explanation_of
 from zorro.explanation.meter import Meter
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, features_of
+from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
-from zorro.model.agreement import close
 from zorro.model.inference_mode import ordinary, outside_inference_mode
 from zorro.model.memory import default_budget
-from zorro.model.predictor import Model, Predictor, probabilities
-from zorro.noise import Noise, NoiseFunction, draws_of, resolve
-from zorro.noise.streams import BLOCK
-from zorro.question.event import CONTRASTS, Contrast, Event, event_of
+from zorro.model.predictor import Model, Predictor
+from zorro.noise import Noise, NoiseFunction, resolve
+from zorro.question.decision import Contrast, SameClass, decision_of
 from zorro.question.options import Search, check_parameters
-from zorro.question.parameters import parameters_of
-from zorro.search import (
-    Budget,
-    BudgetSpent,
-    Certified,
-    Laboratory,
-    Move,
-    OnStep,
-    search,
-    search_beyond_chance,
-    search_certified,
-    search_multiple,
-    unwatched,
-)
-from zorro.version import __version__
+from zorro.question.parameters import PARAMETERS, parameters_of
+from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
+from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
+from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
 
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
-_GUARDED = 2  # samples that are evaluated again where all else is redrawn too
-_DOUBTFUL = 8  # where it is not clear that nothing else matters
-_LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what is read
-_FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
-_SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
-_FEWEST = 8  # measured even if there is no time
 _OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # options that graphs have no use for
-
-
-class _MoreMattersError(Exception):
-    """Nodes matter that are no candidates."""
 
 
 class Zorro:
@@ -165,23 +139,30 @@ class Zorro:
         check_at_least("halo", halo, 0)
         if hops is not None:
             check_at_least("hops", hops, 0)
-        features, edge_index = features_of(ordinary(x)), ordinary(edge_index)
-        asked = parameters_of(locals())
+        graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
             return Extractor(
-                predictor,
-                features,
-                edge_index,
-                model_kwargs=model_kwargs,
-                hops=hops,
-                halo=halo,
-                check=check,
-                noise=noise,
-                seed=seed,
+                predictor, graph, hops=hops, halo=halo, check=check, noise=noise, seed=seed
             )
 
-        self._begin(model, features, source, asked, noise, evaluator, memory, threshold)
+        asked = parameters_of(
+            search=search,
+            tau=tau,
+            k=k,
+            samples=samples,
+            fresh_samples=fresh_samples,
+            confidence=confidence,
+            seed=seed,
+            delta=delta,
+            max_seconds=max_seconds,
+            max_elements=max_elements,
+            max_evaluations=max_evaluations,
+            beyond_chance=beyond_chance,
+            keep=keep,
+            feature_groups=feature_groups,
+        )
+        self._begin(model, graph.features, source, asked, noise, evaluator, memory, threshold)
 
     @classmethod
     @outside_inference_mode
@@ -232,7 +213,7 @@ class Zorro:
             model,
             pool,
             source,
-            parameters_of(given),
+            parameters_of(**{name: given[name] for name in PARAMETERS}),
             given["noise"],
             given["evaluator"],
             given["memory"],
@@ -267,22 +248,27 @@ class Zorro:
         check_choice("evaluator", evaluator, EVALUATORS)
         memory = default_budget(features.device) if memory is None else memory
         check_at_least("memory", memory, 1)
-        self._groups: Tensor | None = None
+        groups: Tensor | None = None
         if asked.feature_groups:
-            self._groups = group_of_each(asked.feature_groups, features.shape[1])
-            self._groups = self._groups.to(features.device)
-        self._noise = resolve(noise, features, groups=self._groups)
+            groups = group_of_each(asked.feature_groups, features.shape[1]).to(features.device)
+        refill = resolve(noise, features, groups=groups)
         self.parameters = dataclasses.replace(
             asked,
-            noise=self._noise.name,
+            noise=refill.name,
             delta=asked.delta if asked.search == "guided" else None,
             keep=tuple(kind for kind in KINDS if kind in asked.keep),
         )
-        self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
-        self._source = source(self._predictor, self._noise)
-        self._features_shape = features.shape
-        self._memory = memory
-        self._choice = EvaluatorChoice(self._predictor, wanted=evaluator, memory=memory)
+        predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
+        self._source = source(predictor, refill)
+        self._bench = Bench(
+            predictor,
+            refill,
+            seed=asked.seed,
+            memory=memory,
+            wanted=evaluator,
+            keep=self.parameters.keep,
+            groups=groups,
+        )
 
     def asking(
         self,
@@ -326,17 +312,19 @@ class Zorro:
                 predicting the other.
             on_step: told of each step of the search; what it raises ends the search.
         """
-        budget = self._budget()
+        budget = budget_of(self.parameters)
 
         def on(graph: ComputationalGraph) -> Explanation:
-            versus = _versus(graph, why_not, contrast)
-            laboratory = self._laboratory(graph, versus, budget)
-            result = self._search(laboratory, budget, None, on_step)
+            decision = decision_of(why_not, contrast, classes=graph.scores.numel())
+            event = decision.event(graph.scores, graph.asked)
+            inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
+            result = inquiry.find(on_step=on_step)
+            laboratory = inquiry.laboratory
             with budget.unheeded():
-                guarded = self._guarded(graph, laboratory, result.found.selection)
-            return self._explanation(guarded, versus, result, laboratory, budget)
+                sure = guarded(self._source, graph, laboratory.last, result.found.selection)
+            return explanation_of(result, sure, decision, laboratory, self.parameters, budget)
 
-        return self._on_a_sufficient_cut(node, on)
+        return on_a_sufficient_cut(self._source, node, on)
 
     @outside_inference_mode
     def explain_multiple(
@@ -364,8 +352,10 @@ class Zorro:
         check_at_least("max_depth", max_depth, 1)
         if alternatives is not None:
             check_at_least("alternatives", alternatives, 1)
-        results = self._on_a_sufficient_cut(
-            node, lambda graph: self._several(graph, max_explanations, max_depth, distinct)
+        results = on_a_sufficient_cut(
+            self._source,
+            node,
+            lambda graph: self._several(graph, max_explanations, max_depth, distinct),
         )
         if alternatives is None:
             return results
@@ -376,18 +366,16 @@ class Zorro:
         self, graph: ComputationalGraph, max_explanations: int, max_depth: int, distinct: bool
     ) -> list[Explanation]:
         """Return several explanations found on one cut."""
-        whole = budget = self._budget()
-        laboratory = self._laboratory(graph, None, whole)
+        p, decision = self.parameters, SameClass()
+        inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
+        whole = budget = inquiry.budget
+        laboratory = inquiry.laboratory
         results: list[Explanation] = []
         selections: list[Selection] = []
-
-        def find(allowed: Selection) -> Certified:
-            return self._search(laboratory, budget, allowed)
-
         every = search_multiple(
-            laboratory.seen(range(self.parameters.samples)),
-            find,
-            tau=self.parameters.tau,
+            laboratory.seen(range(p.samples)),
+            lambda allowed: inquiry.find(allowed, budget=budget),
+            tau=p.tau,
             max_depth=max_depth,
         )
         with contextlib.suppress(BudgetSpent):
@@ -396,94 +384,19 @@ class Zorro:
                 if not any(self._repeats(selection, other, distinct) for other in selections):
                     selections.append(selection)
                     with whole.unheeded(), budget.unheeded():
-                        guarded = self._guarded(graph, laboratory, selection)
-                    results.append(self._explanation(guarded, None, result, laboratory, budget))
+                        sure = guarded(self._source, graph, laboratory.last, selection)
+                    results.append(explanation_of(result, sure, decision, laboratory, p, budget))
                     budget = dataclasses.replace(budget, started=time.perf_counter())
                     laboratory.restart()
                 if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
                     break
         return results
 
-    def _on_a_sufficient_cut(
-        self, asked: SupportsIndex | Data, explain: Callable[[ComputationalGraph], T]
-    ) -> T:
-        """Return what `explain` gives on the first cut that turns out to hold all that matters."""
-        for graph in self._source.cuts(asked):
-            try:
-                return explain(graph)
-            except _MoreMattersError as told:
-                logger.info("%s: %s", graph.asked, told)
-        raise ModelError(
-            f"the model's output at node {asked} is another on the whole graph than on any part of "
-            "it, even with all nodes for candidates: it depends on more than x and edge_index"
-        )
-
-    def _guarded(
-        self, graph: ComputationalGraph, laboratory: Laboratory, selection: Selection
-    ) -> ComputationalGraph:
-        """Evaluate some of the samples that the claim rests on where all else is redrawn too.
-
-        Raises `_MoreMattersError` unless the same comes out. Where there can be no more candidates
-        than the user wants, the graph that is returned tells that its context matters.
-        """
-        if graph.checked == "none" or graph.context_matters or graph.holds_all:
-            return graph
-        if self._agrees(graph, laboratory, selection):
-            return graph
-        if self._source.can_widen:
-            raise _MoreMattersError(
-                f"more than {graph.candidates.numel()} candidates matter, so there are more now"
-            )
-        return dataclasses.replace(graph, context_matters=True)
-
-    def _agrees(
-        self, graph: ComputationalGraph, laboratory: Laboratory, selection: Selection
-    ) -> bool:
-        """Whether some samples that were evaluated last give the same with all else redrawn."""
-        evaluator = laboratory.last
-        is_doubtful = self._source.reach.doubtful
-        is_known = evaluator.reads_candidates_only and not is_doubtful
-        on_the_cut = is_known and graph.x.numel() > _LARGE
-        count = _DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
-        inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
-        guarded = self._source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
-        return close(guarded, scores)
-
     def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
         """Whether a set says what another one said: in part, for the guided search."""
         if self.parameters.search == "paper":
             return distinct and selection.is_same_as(other)
         return selection.overlaps(other)
-
-    def _search(
-        self,
-        laboratory: Laboratory,
-        budget: Budget,
-        allowed: Selection | None,
-        on_step: OnStep = unwatched,
-    ) -> Certified:
-        p = self.parameters
-        if p.search == "paper":
-            evaluator = laboratory.seen(range(p.samples))
-            return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step))
-        find = partial(
-            search_certified,
-            laboratory,
-            samples=p.samples,
-            k=p.k,
-            budget=budget,
-            allowed=allowed,
-            on_step=on_step,
-        )
-        if p.beyond_chance:
-            return search_beyond_chance(
-                laboratory, find, tau=p.tau, delta=p.delta, confidence=p.confidence
-            )
-        return find(tau=p.tau, delta=p.delta)
-
-    def _budget(self) -> Budget:
-        p = self.parameters
-        return Budget(p.max_seconds, p.max_elements, p.max_evaluations)
 
     @outside_inference_mode
     def fidelity(
@@ -529,153 +442,28 @@ class Zorro:
             why_not: measure against this class, as `explain` does, and
             contrast: in what sense.
         """
+        p = self.parameters
         count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
-        graph = self._on_a_sufficient_cut(node, self._guarded_with_nothing_kept)
-        versus = _versus(graph, why_not, contrast)
-        first = self.parameters.samples  # those before it are the search's
-        fresh = range(first, first + count)
+        graph = on_a_sufficient_cut(self._source, node, self._guarded_with_nothing_kept)
+        decision = decision_of(why_not, contrast, classes=graph.scores.numel())
+        event = decision.event(graph.scores, graph.asked)
+        fresh = range(p.samples, p.samples + count)  # those before it are the search's
         return Meter(
             graph,
-            lambda: self._evaluator(graph, versus, fresh),
-            num_nodes=self._whole_size(graph)[0],
-            confidence=self.parameters.confidence,
+            lambda: self._bench.evaluator(graph, event, fresh),
+            confidence=p.confidence,
         )
 
     @property
     def fresh_samples(self) -> int:
         """On how many samples fidelity is measured where no certificate has measured it."""
-        given = self.parameters.fresh_samples
-        return _FRESH if given is None else given
+        return fresh_samples(self.parameters)
 
     def _guarded_with_nothing_kept(self, graph: ComputationalGraph) -> ComputationalGraph:
-        laboratory = self._laboratory(graph, None, Budget())
-        evaluator = laboratory.fixed(range(_DOUBTFUL))
-        return self._guarded(graph, laboratory, evaluator.nothing)
-
-    def _laboratory(
-        self, graph: ComputationalGraph, versus: Versus | None, budget: Budget
-    ) -> Laboratory:
-        def evaluate(samples: range, searches: bool, limited: bool) -> Evaluator:
-            return self._evaluator(
-                graph,
-                versus,
-                samples,
-                searches=searches,
-                on_batch=budget.on_batch if limited else do_nothing,
-            )
-
-        samples = self.parameters.samples
-        return Laboratory(
-            evaluate,
-            first=samples + self.fresh_samples,
-            memory=self._memory // 4,
-            step=samples if graph.candidate_x.numel() <= _SMALL else BLOCK,
-        )
-
-    def _evaluator(
-        self,
-        graph: ComputationalGraph,
-        versus: Versus | None,
-        samples: range,
-        *,
-        searches: bool = True,
-        on_batch: Callable[[], None] = do_nothing,
-    ) -> Evaluator:
-        on_batch()
-        draws = draws_of(
-            self._noise,
-            graph.candidate_x,
-            seed=self.parameters.seed,
-            query=graph.query,
-            samples=samples,
-            memory=self._memory,
-        )
-        event = _event(graph, versus)
-        space = Space(
-            graph.candidates.numel(),
-            graph.x.size(1),
-            kinds=self.parameters.keep,
-            groups=self._groups,
-            device=graph.x.device,
-        )
-        evaluator = self._choice.evaluator(
-            graph, draws, event, space=space, on_batch=on_batch, searches=searches
-        )
-        if self._memory < evaluator.least_memory:
-            raise InputError(
-                f"memory: expected at least {evaluator.least_memory:,} bytes for "
-                f"{graph.asked}, which has {graph.candidates.numel():,} candidates, got "
-                f"{self._memory:,}"
-            )
-        return evaluator
-
-    def _whole_size(self, graph: ComputationalGraph) -> tuple[int, int]:
-        """Return how many nodes and features the graph has that the query is about."""
-        nodes, features = self._features_shape
-        return (nodes if graph.level == "node" else graph.x.size(0)), features
-
-    def _fidelity(self, result: Certified, laboratory: Laboratory) -> FidelityEstimate:
-        """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.
-
-        Some are looked at even if there is none.
-        """
-        p, certificate = self.parameters, result.certificate
-        if p.fresh_samples is None and result.is_tested and certificate is not None:
-            return FidelityEstimate(
-                certificate.hits, certificate.samples, p.confidence, certificate.attempts
-            )
-        hits = samples = 0
-        with contextlib.suppress(BudgetSpent):
-            for part in _parts(range(p.samples, p.samples + self.fresh_samples), p.max_seconds):
-                evaluator = laboratory.fixed(part, limited=samples > 0)
-                hits += int(evaluator.hits(result.found.selection).sum())
-                samples += len(part)
-        return FidelityEstimate(hits, samples, p.confidence)
-
-    def _explanation(
-        self,
-        graph: ComputationalGraph,
-        versus: Versus | None,
-        result: Certified,
-        laboratory: Laboratory,
-        budget: Budget,
-    ) -> Explanation:
-        p = self.parameters
-        found = result.found
-        ids = graph.candidates.tolist()
-        return Explanation(
-            query=graph.asked,
-            predicted_class=graph.predicted_class,
-            probabilities=tuple(probabilities(graph.scores).tolist()),
-            selected=_selected(found.selection, ids),
-            steps=tuple(_step(move, found.selection.space, ids) for move in found.moves),
-            fidelity=self._fidelity(result, laboratory),
-            search_fidelity=FidelityEstimate(found.hits, found.samples, p.confidence),
-            status=_status(result, graph),
-            parameters=p,
-            graph=GraphSummary(
-                candidates=graph.candidates.numel(),
-                context=graph.context.numel(),
-                edges=graph.edge_index.size(1),
-                hops=graph.hops,
-                halo=graph.halo,
-                checked=graph.checked,
-                whole=graph.whole,
-                context_matters=graph.context_matters,
-                num_nodes=self._whole_size(graph)[0],
-                num_features=self._whole_size(graph)[1],
-                both_ways=graph.both_ways,
-            ),
-            evaluator=laboratory.last.name,
-            evaluator_reason=laboratory.last.reason,
-            evaluations=laboratory.evaluations,
-            seconds=time.perf_counter() - budget.started,
-            version=__version__,
-            certificate=result.certificate,
-            versus=versus,
-            chance=result.chance,
-        )
+        event = SameClass().event(graph.scores, graph.asked)
+        evaluator = self._bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
+        return guarded(self._source, graph, evaluator, evaluator.nothing)
 
 
 def rdt_fidelity(
@@ -708,64 +496,3 @@ def rdt_fidelity(
     """
     zorro = Zorro(model, x, edge_index, seed=seed, **options)
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
-
-
-def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:
-    """Return samples some at a time: few at first and more later, where time is limited."""
-    first, size = samples.start, len(samples) if max_seconds is None else _FEWEST
-    while first < samples.stop:
-        yield range(first, min(first + size, samples.stop))
-        first, size = first + size, 2 * size
-
-
-def _selected(selection: Selection, ids: list[int]) -> dict[str, tuple[int, ...]]:
-    """Return what is selected of each kind: nodes by their ids, features by their columns."""
-    every: dict[str, tuple[int, ...]] = {
-        NODES: tuple(ids[row] for row in selection.rows.tolist()),
-        FEATURES: tuple(selection.columns.tolist()),
-    }
-    return {kind: every[kind] for kind in selection.space.kinds}
-
-
-def _step(move: Move, space: Space, ids: list[int]) -> Step:
-    if move.element is None:
-        return Step(None, (), move.fidelity, move.added)
-    kind, place = move.element
-    columns = space.members_of_group(place).tolist() if kind == FEATURES else []
-    members = (ids[place],) if kind == NODES else tuple(columns)
-    return Step(kind, members, move.fidelity, move.added)
-
-
-def _status(result: Certified, graph: ComputationalGraph) -> Status:
-    selection = result.found.selection
-    if not result.in_budget:
-        return "budget exhausted"
-    if graph.context_matters or (graph.checked == "none" and result.certificate is not None):
-        return "conditional"
-    if selection.is_blank:
-        return "nothing needed"
-    if selection.is_everything:
-        return "everything needed"
-    return "reached" if result.certificate is None else "certified"
-
-
-def _versus(
-    graph: ComputationalGraph, why_not: SupportsIndex | None, contrast: Contrast
-) -> Versus | None:
-    check_choice("contrast", contrast, CONTRASTS)
-    if why_not is None:
-        return None
-    classes = graph.scores.numel()
-    why_not = whole_number("why_not", why_not, classes, what="a class")
-    if why_not == graph.predicted_class:
-        raise InputError(
-            f"why_not: expected another class than the prediction of {graph.asked}, which is "
-            f"{why_not}"
-        )
-    return Versus(why_not, contrast)
-
-
-def _event(graph: ComputationalGraph, versus: Versus | None) -> Event:
-    if versus is None:
-        return event_of(graph.predicted_class)
-    return event_of(graph.predicted_class, versus.other, versus.contrast)

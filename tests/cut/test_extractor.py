@@ -19,6 +19,7 @@ from zorro import data, models
 from zorro.cut import Extractor
 from zorro.errors import InputError
 from zorro.graph.edge_index import EdgesByReceiver, TensorEdges
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import hops_of
 
@@ -101,7 +102,7 @@ def test_hops_are_inferred_and_the_output_is_the_whole_graphs(name):
     model = make().eval()
     x, edge_index = a_graph()
     assert hops_of(model) == hops
-    extractor = Extractor(Predictor(model), x, edge_index)
+    extractor = Extractor(Predictor(model), Graph(x, edge_index))
     expected = make_uncached(model)(x, edge_index)
     for query in range(0, 200, 17):
         graph = extractor.extract(query)
@@ -123,7 +124,7 @@ def test_without_halo_a_degree_normalising_model_predicts_something_else():
     torch.manual_seed(3)
     model = Stack(GCNConv(4, 4), GCNConv(4, 3)).eval()
     x, edge_index = a_graph(seed=1)
-    truncated = Extractor(Predictor(model), x, edge_index, halo=0, check="none")
+    truncated = Extractor(Predictor(model), Graph(x, edge_index), halo=0, check="none")
     whole = model(x, edge_index)
     off = [
         query
@@ -131,7 +132,7 @@ def test_without_halo_a_degree_normalising_model_predicts_something_else():
         if not torch.allclose(truncated.extract(query).scores, whole[query], atol=1e-4)
     ]
     assert len(off) > 20
-    repaired = Extractor(Predictor(model), x, edge_index, halo=0).extract(off[0])
+    repaired = Extractor(Predictor(model), Graph(x, edge_index), halo=0).extract(off[0])
     assert repaired.halo == 1  # widened by the check
     assert torch.allclose(repaired.scores, whole[off[0]])
 
@@ -140,7 +141,7 @@ def test_without_halo_a_degree_normalising_model_predicts_something_else():
 def test_a_count_that_is_too_small_is_raised(model):
     x, edge_index = a_graph(seed=2)
     assert hops_of(model) < 3
-    graph = Extractor(Predictor(model), x, edge_index).extract(100)
+    graph = Extractor(Predictor(model), Graph(x, edge_index)).extract(100)
     nodes, *_ = k_hop_subgraph(100, 3, edge_index, num_nodes=200)
     assert torch.equal(graph.candidates, nodes.sort().values)
     assert not graph.context_matters
@@ -149,7 +150,7 @@ def test_a_count_that_is_too_small_is_raised(model):
 def test_hops_that_are_given_are_kept_and_the_influence_is_told(caplog):
     model = Stack(GCNConv(4, 4), GCNConv(4, 3))
     x, edge_index = a_graph(seed=2)
-    graph = Extractor(Predictor(model), x, edge_index, hops=1).extract(100)
+    graph = Extractor(Predictor(model), Graph(x, edge_index), hops=1).extract(100)
     assert (graph.hops, graph.context_matters) == (1, True)
     assert "more than 1 hops away influence" in caplog.text
     assert "nothing is certified" in caplog.text
@@ -169,7 +170,7 @@ class CountsEdges(nn.Module):
 def test_a_model_that_needs_the_whole_graph_gets_it(caplog):
     x, edge_index = a_graph(seed=2)
     model = CountsEdges()
-    graph = Extractor(Predictor(model), x, edge_index).extract(100)
+    graph = Extractor(Predictor(model), Graph(x, edge_index)).extract(100)
     assert graph.whole
     assert "whole graph" in caplog.text
     assert graph.x.size(0) == 200
@@ -185,7 +186,7 @@ class GlobalMean(nn.Module):
 
 def test_where_all_nodes_matter_all_are_candidates():
     x, edge_index = a_graph()
-    graph = Extractor(Predictor(GlobalMean()), x, edge_index).extract(5)
+    graph = Extractor(Predictor(GlobalMean()), Graph(x, edge_index)).extract(5)
     assert graph.candidates.tolist() == list(range(200))
     assert torch.equal(graph.edge_index, edge_index)
     assert graph.target == 5
@@ -195,7 +196,7 @@ def test_an_isolated_node_is_a_graph_of_one():
     x = torch.randn(5, 4)
     edge_index = torch.tensor([[0, 1], [1, 0]])
     model = Stack(GCNConv(4, 4), GCNConv(4, 3))
-    graph = Extractor(Predictor(model), x, edge_index).extract(4)
+    graph = Extractor(Predictor(model), Graph(x, edge_index)).extract(4)
     assert graph.candidates.tolist() == [4]
     assert graph.edge_index.shape == (2, 0)
 
@@ -205,7 +206,7 @@ def test_a_node_out_of_range_is_refused(node):
     with pytest.raises(
         InputError, match=f"node: expected a whole number from 0 to 199, got {node}"
     ):
-        Extractor(Predictor(Stack(GCNConv(4, 3))), *a_graph()).extract(node)
+        Extractor(Predictor(Stack(GCNConv(4, 3))), Graph(*a_graph())).extract(node)
 
 
 def test_the_model_is_left_as_it_was():
@@ -219,7 +220,7 @@ def test_the_model_is_left_as_it_was():
     before = {name: value.clone() for name, value in model.state_dict().items()}
     gradients = [parameter.grad.clone() for parameter in model.parameters()]
     inputs = (x.clone(), edge_index.clone())
-    Extractor(Predictor(model), x, edge_index).extract(7)
+    Extractor(Predictor(model), Graph(x, edge_index)).extract(7)
     assert [layer.training for layer in model.layers] == [True, True, False]
     assert model.layers[0]._cached_edge_index is cached
     assert model.layers[0].cached
@@ -245,7 +246,7 @@ def test_a_sample_of_the_papers_queries_keeps_the_whole_graphs_class(
     graph = data.load(dataset)
     model = models.build(architecture, graph.x.size(1), int(graph.y.max()) + 1)
     models.checkpoint.load(model, models.checkpoint.paper_checkpoint(dataset, architecture))
-    extractor = Extractor(Predictor(model), graph.x, graph.edge_index)
+    extractor = Extractor(Predictor(model), Graph(graph.x, graph.edge_index))
     whole = Predictor(model).scores(graph.x, graph.edge_index, {})
     for query in data.paper_nodes(dataset)[::15]:
         cut = extractor.extract(query)

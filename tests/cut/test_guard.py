@@ -10,6 +10,7 @@ from torch_geometric.nn import GCN, GCNConv
 
 from zorro import Zorro
 from zorro.cut import Extractor
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import resolve
 
@@ -61,7 +62,7 @@ def unusual():
     x, edge_index = a_ring()
     model = LooksFurtherAtSome(torch.tensor([60]), hops=3)
     number = torch.arange(NODES)
-    probes = Extractor(Predictor(model), x, edge_index, model_kwargs={"number": number})
+    probes = Extractor(Predictor(model), Graph(x, edge_index, {"number": number}))
     assert probes.reach.hops == 1, "else the guard has nothing to do"
     return model, x, edge_index, number
 
@@ -128,7 +129,9 @@ def test_the_guard_redraws_everything_but_the_candidates():
             seen.append(x.clone())
             return x[:, :3]
 
-    extractor = Extractor(Predictor(Noted()), x, edge_index, noise=resolve("zeros", x), hops=2)
+    extractor = Extractor(
+        Predictor(Noted()), Graph(x, edge_index), noise=resolve("zeros", x), hops=2
+    )
     graph = extractor.extract(60)
     seen.clear()
     values = torch.full((2, 5, FEATURES), 9.0)
@@ -148,7 +151,9 @@ def test_on_the_cut_the_guard_redraws_its_context_and_nothing_is_left():
             seen.append(x.clone())
             return x[:, :3]
 
-    extractor = Extractor(Predictor(Noted()), x, edge_index, noise=resolve("zeros", x), hops=2)
+    extractor = Extractor(
+        Predictor(Noted()), Graph(x, edge_index), noise=resolve("zeros", x), hops=2
+    )
     graph = extractor.extract(60)
     seen.clear()
     values = torch.arange(5.0).view(1, 5, 1).expand(1, 5, FEATURES) + 1
@@ -203,6 +208,6 @@ def test_claims_about_large_cuts_hold_on_the_whole_graph():
 def test_that_the_context_of_a_large_cut_matters_is_seen():
     x, edge_index = a_large_star()
     model = LooksAtTheMean(x.size(1)).eval()
-    graph = Extractor(Predictor(model), x, edge_index, hops=1).extract(5)
+    graph = Extractor(Predictor(model), Graph(x, edge_index), hops=1).extract(5)
     assert graph.x.numel() > 1 << 20
     assert graph.context_matters

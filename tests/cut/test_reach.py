@@ -8,6 +8,7 @@ from torch_geometric.utils import to_undirected
 
 from zorro.cut import Extractor
 from zorro.cut.reach import Reach, _least
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 
 FEATURES = 6
@@ -99,26 +100,26 @@ def test_reach(name, check):
     torch.manual_seed(1)
     make, reach = MODELS[name]
     x, edge_index = a_graph()
-    extractor = Extractor(Predictor(make()), x, edge_index, check=check)
+    extractor = Extractor(Predictor(make()), Graph(x, edge_index), check=check)
     assert extractor.reach == reach
 
 
 def test_both_directions_of_an_undirected_graph_are_one():
     x, edge_index = a_graph()
     model = ByHand("in", "out")
-    assert Extractor(Predictor(model), x, to_undirected(edge_index)).reach == Reach(2)
+    assert Extractor(Predictor(model), Graph(x, to_undirected(edge_index))).reach == Reach(2)
 
 
 def test_what_matters_everywhere_is_said_to():
     x, edge_index = a_graph()
-    reach = Extractor(Predictor(Everywhere()), x, edge_index).reach
+    reach = Extractor(Predictor(Everywhere()), Graph(x, edge_index)).reach
     assert reach.everything
 
 
 def test_probes_are_the_same_for_every_query():
     x, edge_index = a_graph()
     model = Predictor(Reused())
-    forwards, backwards = (Extractor(model, x, edge_index) for _ in range(2))
+    forwards, backwards = (Extractor(model, Graph(x, edge_index)) for _ in range(2))
     there = [forwards.extract(node).candidates.tolist() for node in range(0, 150, 30)]
     back = [backwards.extract(node).candidates.tolist() for node in reversed(range(0, 150, 30))]
     assert there == back[::-1]
@@ -131,7 +132,7 @@ def test_a_layer_that_wants_sorted_edges_gets_them_on_every_cut():
     edge_index = edge_index[:, edge_index[1].sort(stable=True).indices]
     model = SAGEConv(FEATURES, 3, aggr="lstm").eval()
     whole = model(x, edge_index)
-    extractor = Extractor(Predictor(model), x, edge_index)
+    extractor = Extractor(Predictor(model), Graph(x, edge_index))
     for node in range(0, 150, 7):
         cut = extractor.extract(node)
         assert bool((cut.edge_index[1].diff() >= 0).all())

@@ -13,6 +13,7 @@ from zorro.cut import Extractor
 from zorro.elements import Element, Selection
 from zorro.errors import ModelError
 from zorro.evaluation import BatchedEvaluator
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 from zorro.noise.draws import DenseDraws
@@ -72,9 +73,9 @@ def a_graph(seed=0, nodes=30, features=6, probability=0.08):
     return x, edge_index
 
 
-def evaluator_of(model, x, edge_index, *, query=3, memory=1 << 24, samples=range(40), **options):
+def evaluator_of(model, x, edge_index, kwargs=None, *, query=3, memory=1 << 24, samples=range(40)):
     predictor = Predictor(model)
-    graph = Extractor(predictor, x, edge_index, **options).extract(query)
+    graph = Extractor(predictor, Graph(x, edge_index, kwargs or {})).extract(query)
     return BatchedEvaluator(predictor, graph, draws_for(graph, x, samples), memory=memory)
 
 
@@ -192,7 +193,7 @@ def test_extra_tensors_follow_into_subgraph_and_batch():
         "scale": 2.0,
     }
     model = WithEdgeAttributes(6, 4)
-    evaluator = evaluator_of(model, x, edge_index, model_kwargs=kwargs)
+    evaluator = evaluator_of(model, x, edge_index, kwargs)
     graph = evaluator.graph
     assert 1 < graph.candidates.numel() < 30
     whole = model.eval()(x, edge_index, **kwargs)[3]
@@ -209,7 +210,7 @@ def test_edge_weights_follow():
     torch.manual_seed(3)
     weight = torch.rand(edge_index.size(1)) * 3
     model = TwoGraphConvolutions(6, 3)
-    evaluator = evaluator_of(model, x, edge_index, model_kwargs={"edge_weight": weight})
+    evaluator = evaluator_of(model, x, edge_index, {"edge_weight": weight})
     whole = model.eval()(x, edge_index, weight)[3]
     assert torch.allclose(evaluator.graph.scores, whole, atol=1e-5)
     assert not torch.allclose(whole, model(x, edge_index)[3], atol=1e-2)
@@ -242,7 +243,7 @@ def test_the_papers_four_node_example_by_enumeration():
     x = torch.tensor([[1.0], [0.0], [0.0], [2.0]])
     edge_index = torch.tensor([(a, b) for a in range(4) for b in range(4) if a != b]).t()
     predictor = Predictor(SumOfNeighbours())
-    graph = Extractor(predictor, x, edge_index).extract(0)
+    graph = Extractor(predictor, Graph(x, edge_index)).extract(0)
     assert graph.predicted_class == 1
     evaluator = BatchedEvaluator(predictor, graph, DenseDraws(EVERY_ASSIGNMENT.unsqueeze(-1)))
 

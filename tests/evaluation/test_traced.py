@@ -24,6 +24,7 @@ from zorro.evaluation.traced import (
 )
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.layers.aggregation import aggregated, by_index
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 
@@ -368,7 +369,7 @@ def both(
     model, x, edge_index, *, query, kwargs=None, samples=30, wanted="traced", kind=None, hops=None
 ):
     predictor = Predictor(model, threshold=0.0)
-    extractor = Extractor(predictor, x, edge_index, model_kwargs=kwargs, hops=hops)
+    extractor = Extractor(predictor, Graph(x, edge_index, kwargs or {}), hops=hops)
     graph = extractor.extract(query)
     draws = draws_of(
         resolve(kind or "column-marginals", x),
@@ -876,7 +877,7 @@ def test_redrawn_noise_gives_the_same_scores():
     model = settle(Skips())
     x, edge_index = a_graph(seed=2)
     predictor = Predictor(model)
-    graph = Extractor(predictor, x, edge_index).extract(7)
+    graph = Extractor(predictor, Graph(x, edge_index)).extract(7)
     choice = EvaluatorChoice(predictor, wanted="traced", memory=1 << 28)
     kept, redrawn = (
         choice.evaluator(

@@ -11,6 +11,7 @@ from torch_geometric.nn import GCNConv
 
 from zorro.cut import Extractor
 from zorro.errors import InputError
+from zorro.graph.graph import Graph
 from zorro.methods.pgm import PGM, dependence
 from zorro.methods.subject import Subject
 from zorro.model.predictor import Predictor
@@ -53,7 +54,9 @@ def star():
 
 def subject_of(model, x, edge_index, *, query=0, seed=0, **options):
     predictor = Predictor(model)
-    return Subject(predictor, Extractor(predictor, x, edge_index, **options).extract(query), seed)
+    return Subject(
+        predictor, Extractor(predictor, Graph(x, edge_index), **options).extract(query), seed
+    )
 
 
 def two_causes(seed=0, x=None):

@@ -11,6 +11,7 @@ from torch_geometric.nn import GCNConv, MessagePassing
 
 from zorro.cut import Extractor
 from zorro.errors import InputError
+from zorro.graph.graph import Graph
 from zorro.methods.coalition_values import CoalitionValues
 from zorro.methods.masked_runs import MaskedRuns, ZeroFilled
 from zorro.methods.subgraphx import SubgraphX, connected_without, neighbours_of
@@ -49,7 +50,9 @@ def both_directions(edges):
 
 def subject_of(model, x, edge_index, *, query=0, seed=0, **options):
     predictor = Predictor(model)
-    return Subject(predictor, Extractor(predictor, x, edge_index, **options).extract(query), seed)
+    return Subject(
+        predictor, Extractor(predictor, Graph(x, edge_index), **options).extract(query), seed
+    )
 
 
 def planted(seed=0):

@@ -10,6 +10,7 @@ from zorro import data, models
 from zorro.cut import Extractor
 from zorro.elements import FEATURES, NODES
 from zorro.evaluation import EvaluatorChoice
+from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 from zorro.search import Certified, search, search_multiple
@@ -42,7 +43,7 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
         model, paper_dir / "checkpoints" / f"{golden['dataset']}_{golden['model']}.safetensors"
     )
     predictor = Predictor(model)
-    cut = Extractor(predictor, graph.x, graph.edge_index, halo=0, check="none").extract(
+    cut = Extractor(predictor, Graph(graph.x, graph.edge_index), halo=0, check="none").extract(
         golden["node"]
     )
     assert cut.hops == golden["hops"]

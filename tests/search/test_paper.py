@@ -9,6 +9,7 @@ from torch_geometric.nn import MessagePassing
 from zorro.cut import Extractor
 from zorro.elements import Selection
 from zorro.evaluation import BatchedEvaluator
+from zorro.graph.graph import Graph
 from zorro.metrics import stability
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
@@ -43,7 +44,7 @@ def evaluator_of(x, weights, *, noise="column-marginals", samples=60, seed=0):
     nodes = x.size(0)
     edge_index = torch.tensor([(a, 0) for a in range(1, nodes)]).t()
     predictor = Predictor(WeightedVote(weights))
-    graph = Extractor(predictor, x, edge_index).extract(0)
+    graph = Extractor(predictor, Graph(x, edge_index)).extract(0)
     return BatchedEvaluator(predictor, graph, draws_for(resolve(noise, x), graph, samples, seed))
 
 
@@ -124,7 +125,7 @@ def test_theorem_2_runtime_does_not_depend_on_the_graphs_size():
         far = torch.randint(7, 7 + max(1, elsewhere), (2, 3 * elsewhere))
         whole_x = torch.cat([x, torch.zeros(elsewhere, 5)])
         predictor = Predictor(WeightedVote([1.0, -2.0, 0.5, 1.0, 0.2]))
-        graph = Extractor(predictor, whole_x, torch.cat([edges, far], dim=1)).extract(0)
+        graph = Extractor(predictor, Graph(whole_x, torch.cat([edges, far], dim=1))).extract(0)
         assert graph.x.shape == (7, 5)
         evaluator = BatchedEvaluator(
             predictor, graph, draws_for(resolve("column-marginals", x), graph)
@@ -154,7 +155,7 @@ def test_everything_is_selected_where_everything_is_needed():
 
     edge_index = torch.tensor([[1, 2], [0, 0]])
     predictor = Predictor(All([1.0, 1.0]))
-    graph = Extractor(predictor, x, edge_index).extract(0)
+    graph = Extractor(predictor, Graph(x, edge_index)).extract(0)
     evaluator = BatchedEvaluator(predictor, graph, draws_for(resolve("zeros", x), graph, 5))
     found = search(evaluator, tau=0.9, k=1)
     assert found.selection.nodes.all()
@@ -185,7 +186,7 @@ def test_relabelling_nodes_permutes_the_answer():
     for order in (torch.arange(8), torch.randperm(8)):
         position = torch.argsort(order)  # old id → new id
         predictor = Predictor(WeightedVote(weights))
-        extractor = Extractor(predictor, x[order], position[star])
+        extractor = Extractor(predictor, Graph(x[order], position[star]))
         graph = extractor.extract(int(position[0]))
         evaluator = BatchedEvaluator(predictor, graph, draws_for(NoiseByContent(), graph, 80))
         every_node = evaluator.hits_toggling(
@@ -227,7 +228,7 @@ def test_multiple_explanations_descend_disjointly_and_stop():
 def evaluator_of_star(x, *, centre_of):
     edge_index = torch.tensor([(a, 0) for a in range(1, centre_of)]).t()
     predictor = Predictor(WeightedVote([1.0, 1.0, 1.0]))
-    graph = Extractor(predictor, x, edge_index).extract(0)
+    graph = Extractor(predictor, Graph(x, edge_index)).extract(0)
 
     class Negative:
         name = "negative"

@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from zorro.graph.extras import Extras
-from zorro.question import Level, Query
-from zorro.question.readout import GraphRow, NodeRow, Readout
+from zorro.question import Query
+from zorro.question.readout import Readout
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class ComputationalGraph:
     outermost candidates).
     """
 
-    query: int
+    asked: Query
+    readout: Readout  # how the query's output is read off the model's
     candidates: Tensor  # (n,) ids in the whole graph
     context: Tensor  # (c,) ids in the whole graph
     x: Tensor  # (n + c, d)
@@ -36,17 +37,12 @@ class ComputationalGraph:
     whole: bool  # evaluated on the whole graph because no cut preserved the prediction
     context_matters: bool  # the context's features move the prediction too
     scores: Tensor  # (C,), the model's output at the query
-    level: Level = "node"
+    num_nodes: int  # of the whole graph
 
     @property
-    def asked(self) -> Query:
-        """What the query is."""
-        return Query(self.level, self.query)
-
-    @property
-    def readout(self) -> Readout:
-        """How the query's output is read off the model's."""
-        return NodeRow(self.target) if self.level == "node" else GraphRow()
+    def query(self) -> int:
+        """The query's key: its noise is addressed by it."""
+        return self.asked.key
 
     @property
     def further_inputs(self) -> dict[str, Any]:

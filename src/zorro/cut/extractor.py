@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, SupportsIndex, get_args
+from typing import Literal, SupportsIndex, get_args
 
 import torch
 from torch import Tensor
@@ -19,14 +19,15 @@ from zorro.cut.reach import Reach, ReachFinder
 from zorro.cut.redrawing import Redrawing
 from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.errors import InputError, ModelError
-from zorro.graph.edge_index import Edges, Neighbours, ascending, contains, edges_of
-from zorro.graph.extras import Extras
-from zorro.graph.features import Features, features_of
+from zorro.graph.edge_index import Neighbours, ascending, contains
+from zorro.graph.graph import Graph
 from zorro.model.agreement import close, same_output
 from zorro.model.model_state import Weights, node_level_state
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
+from zorro.question import Query
+from zorro.question.readout import NodeRow
 
 logger = logging.getLogger(__name__)
 
@@ -57,9 +58,7 @@ class Extractor:
 
     Args:
         predictor: the model.
-        x: (N, d), dense, sparse or stored.
-        edge_index: (2, E), in memory or stored.
-        model_kwargs: further arguments of the model; node- and edge-level tensors follow.
+        graph: in memory or stored; node- and edge-level arguments of the model follow into a cut.
         hops: how far candidates reach; found out when None.
         halo: hops of context around them; with 0 the candidates keep the edges among them.
         check: `"whole"`, `"local"`, or `"none"`, which takes the cut as it is, prediction
@@ -73,10 +72,8 @@ class Extractor:
     def __init__(
         self,
         predictor: Predictor,
-        x: Tensor | Features,
-        edge_index: Tensor | Edges,
+        graph: Graph,
         *,
-        model_kwargs: Mapping[str, Any] | None = None,
         hops: int | None = None,
         halo: int = 1,
         check: Check = "auto",
@@ -84,17 +81,14 @@ class Extractor:
         seed: int = 0,
     ) -> None:
         self.predictor = predictor
-        features = features_of(x)
-        edges = edges_of(edge_index, features.shape[0])
-        extras = Extras.sort(model_kwargs or {}, nodes=features.shape[0], edges=edges.num_edges)
-        self._parts = GraphParts(features, edges, extras, flow=flow_of(predictor.model))
+        self._parts = GraphParts(graph, flow=flow_of(predictor.model))
         self._hops = hops
         self._halo = halo
         self._check = self._settled_check(check)
         self._model = Redrawing(
             self._parts,
             predictor,
-            resolve("rows", features) if noise is None else noise,
+            resolve("rows", graph.features) if noise is None else noise,
             seed=seed,
             whole=self._check == "whole",
         )
@@ -317,7 +311,8 @@ class Extractor:
         target = int(torch.searchsorted(candidates, query))
         scores = self._model.scores(part)[target]
         return ComputationalGraph(
-            query=query,
+            asked=Query("node", query),
+            readout=NodeRow(target),
             candidates=candidates,
             context=part.nodes[candidates.numel() :],
             x=part.x,
@@ -331,6 +326,7 @@ class Extractor:
             whole=False,
             context_matters=False,
             scores=scores,
+            num_nodes=self._parts.num_nodes,
         )
 
     def _refuse_unusable(self, graph: ComputationalGraph) -> None:

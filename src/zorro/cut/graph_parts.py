@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zorro.graph.edge_index import Edges, EdgesBothWays, EdgesByReceiver, Neighbours, contains
 from zorro.graph.extras import Extras
-from zorro.graph.features import Features
+from zorro.graph.graph import Graph
 
 # A part that is grown has at most so many nodes, and a pass over it handles so many numbers.
 _NODES = 1 << 12
@@ -34,18 +34,16 @@ class GraphParts:
     """A graph from which parts are taken, at the cost of the parts.
 
     Args:
-        features: (N, d).
-        edges: of the graph.
-        extras: what else the model takes.
+        graph: the whole of it.
         flow: in which direction the model's layers send messages.
     """
 
-    def __init__(self, features: Features, edges: Edges, extras: Extras, *, flow: str) -> None:
-        self.features = features
-        self.edges = edges
-        self.extras = extras
-        self.num_nodes = features.shape[0]
-        self.device = features.device
+    def __init__(self, graph: Graph, *, flow: str) -> None:
+        self.features = graph.features
+        self.edges = edges = graph.edges
+        self.extras = graph.extras
+        self.num_nodes = graph.num_nodes
+        self.device = self.features.device
         # All that passes over all edges is done here, once.
         self.incoming = EdgesByReceiver(edges, flow=flow)
         self.outgoing = EdgesByReceiver(edges, flow=_BACKWARDS[flow])

@@ -74,7 +74,8 @@ class WholeGraphs:
         refuse_undecided(scores, Query("graph", query))
         nodes = torch.arange(graph.x.size(0), device=graph.x.device)
         yield ComputationalGraph(
-            query=query,
+            asked=Query("graph", query),
+            readout=GraphRow(),
             candidates=nodes,
             context=nodes[:0],
             x=graph.x,
@@ -88,7 +89,7 @@ class WholeGraphs:
             whole=True,
             context_matters=False,
             scores=scores,
-            level="graph",
+            num_nodes=graph.x.size(0),
         )
 
     def with_all_else_redrawn(

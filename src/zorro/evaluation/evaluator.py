@@ -101,7 +101,7 @@ class Evaluator(ABC):
             return self._scores_toggling_columns(selection, members)
         each = [Element(kind, index) for index in members.tolist()]
         parts = [self.scores(selection.toggled(element)) for element in each]
-        return torch.stack(parts) if parts else self.scores(selection).new_zeros(0, 0, 0)
+        return torch.stack(parts) if parts else self.scores(selection).unsqueeze(0)[:0]
 
     @abstractmethod
     def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from zorro.files.plain_json import parse
 from zorro.files.typed_values import rebuilt
 from zorro.graph.names import Names
 from zorro.question import Query
-from zorro.question.event import Contrast
+from zorro.question.decision import Versus
 from zorro.question.parameters import Parameters
 from zorro.search.certificate import Certificate
 
@@ -61,17 +61,6 @@ class Step:
     def feature(self) -> int | None:
         """The feature, if it is one; the first of a group."""
         return self.members[0] if self.kind == FEATURES else None
-
-
-@dataclass(frozen=True)
-class Versus:
-    """The class that the explanation is against, and in what sense.
-
-    `"beats"`: the predicted class is preferred to the other. `"not"`: the other is not predicted.
-    """
-
-    other: int
-    contrast: Contrast
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ class Meter:
     Args:
         graph: of the query.
         evaluator: gives what evaluates; asked when the first set is measured.
-        num_nodes: of the whole graph.
         confidence: of the intervals.
     """
 
@@ -35,12 +34,10 @@ class Meter:
         graph: ComputationalGraph,
         evaluator: Callable[[], Evaluator],
         *,
-        num_nodes: int,
         confidence: float,
     ) -> None:
         self.graph = graph
         self._make_evaluator = evaluator
-        self._num_nodes = num_nodes
         self._confidence = confidence
 
     @outside_inference_mode
@@ -59,7 +56,7 @@ class Meter:
         """
         columns = torch.arange(self.graph.x.size(1), device=self.graph.x.device)
         selection = Selection.of(
-            _chosen("nodes", nodes, self._num_nodes, of=self.graph.candidates),
+            _chosen("nodes", nodes, self.graph.num_nodes, of=self.graph.candidates),
             _chosen("features", features, columns.numel(), of=columns),
         )
         hits = self._evaluator.hits(selection)

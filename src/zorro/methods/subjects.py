@@ -11,6 +11,7 @@ from zorro.arguments import check_seed
 from zorro.cut import Check, Extractor
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, features_of
+from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
 from zorro.methods.subject import Subject
 from zorro.model.predictor import Predictor
@@ -63,9 +64,7 @@ class Subjects:
         self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
         self._extractor = Extractor(
             self._predictor,
-            features,
-            edge_index,
-            model_kwargs=model_kwargs,
+            Graph(features, edge_index, model_kwargs or {}),
             hops=hops,
             halo=halo,
             check=check,

@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
-from zorro.elements import Selection
-from zorro.evaluation import EvaluatorChoice, EvaluatorName
-from zorro.evaluation.evaluator import Evaluator, do_nothing
+from zorro.evaluation import EvaluatorName
+from zorro.evaluation.bench import Bench
 from zorro.methods.masks import Masks
 from zorro.methods.registry import method
 from zorro.methods.subject import Subject
 from zorro.model.memory import default_budget
-from zorro.model.predictor import Predictor
-from zorro.noise import Noise, draws_of
-from zorro.search import Budget, Laboratory, search, search_certified
+from zorro.noise import Noise
+from zorro.question.decision import SameClass
+from zorro.question.parameters import Parameters
+from zorro.search.inquiry import Inquiry
 
-_FRESH = 1000  # samples after the search's own on which explanations are measured
 
+class _Searches:
+    """Searches with the same settings for one query after the other; a model is traced once."""
 
-class _Workbench:
-    """Noise and evaluators for one query after the other; a model is traced once."""
-
-    def __init__(self, noise: Noise, evaluator: EvaluatorName, memory: int | None) -> None:
+    def __init__(
+        self, noise: Noise, evaluator: EvaluatorName, memory: int | None, **asked: Any
+    ) -> None:
         self._noise = noise
         self._wanted = evaluator
         self._memory = memory
-        self._choice: tuple[Predictor, EvaluatorChoice] | None = None
+        self._asked = asked
+        self._bench: tuple[tuple[object, int], Bench] | None = None
 
-    def evaluator(
-        self,
-        subject: Subject,
-        samples: range,
-        *,
-        searches: bool = True,
-        on_batch: Callable[[], None] = do_nothing,
-    ) -> Evaluator:
-        """Return an evaluator of the query on some samples of its noise, seeded by the subject."""
-        if self._choice is None or self._choice[0] is not subject.predictor:
-            choice = EvaluatorChoice(
-                subject.predictor, wanted=self._wanted, memory=self.memory(subject)
-            )
-            self._choice = (subject.predictor, choice)
-        draws = draws_of(
-            self._noise,
-            subject.graph.candidate_x,
+    def masks(self, subject: Subject) -> Masks:
+        """Return the set that is found for a prediction, as hard masks."""
+        graph = subject.graph
+        event = SameClass().event(graph.scores, graph.asked)
+        asked = Parameters(
+            **self._asked,
+            fresh_samples=None,
+            confidence=0.95,
+            noise=self._noise.name,
             seed=subject.seed,
-            query=subject.graph.query,
-            samples=samples,
-            memory=self.memory(subject),
         )
-        return self._choice[1].evaluator(subject.graph, draws, searches=searches, on_batch=on_batch)
+        selection = Inquiry(self._bench_of(subject), graph, event, asked).find().found.selection
+        return Masks(nodes=selection.nodes, features=selection.features)
 
-    def memory(self, subject: Subject) -> int:
-        """Return the bytes that an evaluation may take."""
-        return default_budget(subject.graph.x.device) if self._memory is None else self._memory
+    def _bench_of(self, subject: Subject) -> Bench:
+        key = (subject.predictor, subject.seed)
+        if self._bench is None or self._bench[0] != key:
+            memory = self._memory
+            bench = Bench(
+                subject.predictor,
+                self._noise,
+                seed=subject.seed,
+                memory=default_budget(subject.graph.x.device) if memory is None else memory,
+                wanted=self._wanted,
+            )
+            self._bench = (key, bench)
+        return self._bench[1]
 
 
 @method("zorro-paper")
@@ -79,13 +80,13 @@ class ZorroPaper:
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:
-        self._bench = _Workbench(noise, evaluator, memory)
-        self._tau, self._k, self._samples = tau, k, samples
+        self._searches = _Searches(
+            noise, evaluator, memory, search="paper", tau=tau, k=k, samples=samples
+        )
 
     def explain(self, subject: Subject) -> Masks:
         """Return the set that was found, as hard masks."""
-        evaluator = self._bench.evaluator(subject, range(self._samples))
-        return _hard(search(evaluator, tau=self._tau, k=self._k).selection)
+        return self._searches.masks(subject)
 
 
 @method("zorro")
@@ -117,31 +118,19 @@ class ZorroGuided:
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:
-        self._bench = _Workbench(noise, evaluator, memory)
-        self._tau, self._delta, self._k, self._samples = tau, delta, k, samples
-        self._limits = (max_seconds, max_elements)
+        self._searches = _Searches(
+            noise,
+            evaluator,
+            memory,
+            search="guided",
+            tau=tau,
+            delta=delta,
+            k=k,
+            samples=samples,
+            max_seconds=max_seconds,
+            max_elements=max_elements,
+        )
 
     def explain(self, subject: Subject) -> Masks:
         """Return the set that was found, as hard masks."""
-        budget = Budget(*self._limits)
-
-        def evaluate(samples: range, searches: bool, limited: bool) -> Evaluator:
-            on_batch = budget.on_batch if limited else do_nothing
-            return self._bench.evaluator(subject, samples, searches=searches, on_batch=on_batch)
-
-        laboratory = Laboratory(
-            evaluate, first=self._samples + _FRESH, memory=self._bench.memory(subject) // 4
-        )
-        result = search_certified(
-            laboratory,
-            tau=self._tau,
-            delta=self._delta,
-            samples=self._samples,
-            k=self._k,
-            budget=budget,
-        )
-        return _hard(result.found.selection)
-
-
-def _hard(selection: Selection) -> Masks:
-    return Masks(nodes=selection.nodes, features=selection.features)
+        return self._searches.masks(subject)

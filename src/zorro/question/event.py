@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-
-Contrast = Literal["beats", "not"]
-CONTRASTS: tuple[Contrast, ...] = ("beats", "not")
 
 
 class Event(Protocol):
@@ -89,10 +86,3 @@ class PredictsOtherThan:
 
     def _others(self, scores: Tensor) -> Tensor:
         return torch.cat([scores[..., : self.b], scores[..., self.b + 1 :]], dim=-1)
-
-
-def event_of(predicted: int, other: int | None = None, contrast: Contrast = "beats") -> Event:
-    """Return the event that an explanation of a prediction, or of a contrast, is about."""
-    if other is None:
-        return Predicts(predicted)
-    return Beats(predicted, other) if contrast == "beats" else PredictsOtherThan(other)

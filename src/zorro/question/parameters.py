@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -32,14 +32,23 @@ class Parameters:
     feature_groups: tuple[tuple[int, ...], ...] = ()  # columns that are one element together
 
 
-def parameters_of(given: Mapping[str, Any]) -> Parameters:
-    """Return what is asked of every query, of options by their names; others are left out."""
-    names = {field.name for field in fields(Parameters)}
-    chosen = {name: value for name, value in given.items() if name in names}
-    keep, groups = chosen["keep"], chosen["feature_groups"]
+# By these names they are options of `zorro.Zorro`, and the noise is made ready by its own name.
+PARAMETERS = tuple(field.name for field in fields(Parameters) if field.name != "noise")
+
+
+def parameters_of(*, keep: Any, feature_groups: Any, **options: Any) -> Parameters:
+    """Return what is asked of every query.
+
+    Args:
+        keep: names of kinds, as a user gives them.
+        feature_groups: lists of columns, likewise, or None.
+        options: the other fields of `Parameters`.
+    """
     if isinstance(keep, str) or not isinstance(keep, Iterable):
         raise InputError(f"keep: expected names of kinds in a tuple, got {keep!r}")
-    chosen["noise"] = ""  # known when it is made ready, which takes time
-    chosen["keep"] = tuple(keep)
-    chosen["feature_groups"] = () if groups is None else as_groups(groups)
-    return Parameters(**chosen)
+    return Parameters(
+        noise="",  # known when it is made ready, which takes time
+        keep=tuple(keep),
+        feature_groups=() if feature_groups is None else as_groups(feature_groups),
+        **options,
+    )

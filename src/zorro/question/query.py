@@ -20,5 +20,10 @@ class Query:
     level: Level
     index: int
 
+    @property
+    def key(self) -> int:
+        """By which its noise is addressed, and what is kept of it is found again."""
+        return self.index
+
     def __str__(self) -> str:
         return f"{self.level} {self.index}"

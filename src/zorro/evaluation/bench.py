@@ -1,0 +1,94 @@
+"""What all queries of one model are evaluated with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from zorro.cut import ComputationalGraph
+from zorro.elements import KINDS, Kind, Space
+from zorro.errors import InputError
+from zorro.evaluation.choice import EvaluatorChoice, EvaluatorName
+from zorro.evaluation.evaluator import Evaluator, do_nothing
+from zorro.model.predictor import Predictor
+from zorro.noise import Noise, draws_of
+from zorro.question.event import Event
+
+
+class Bench:
+    """Noise, what can be kept, and the choice of evaluator; the model is traced once.
+
+    Args:
+        predictor: the model.
+        noise: what refills unselected entries.
+        seed: of the noise.
+        memory: bytes that an evaluation may take.
+        wanted: which evaluator.
+        keep: what may be selected.
+        groups: (d,) each column's group; every column is its own when None.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        noise: Noise,
+        *,
+        seed: int,
+        memory: int,
+        wanted: EvaluatorName = "auto",
+        keep: Sequence[Kind] = KINDS,
+        groups: Tensor | None = None,
+    ) -> None:
+        self.predictor = predictor
+        self.noise = noise
+        self.memory = memory
+        self._seed = seed
+        self._keep = tuple(keep)
+        self._groups = groups
+        self._choice = EvaluatorChoice(predictor, wanted=wanted, memory=memory)
+
+    def evaluator(
+        self,
+        graph: ComputationalGraph,
+        event: Event,
+        samples: range,
+        *,
+        searches: bool = True,
+        on_batch: Callable[[], None] = do_nothing,
+    ) -> Evaluator:
+        """Return an evaluator of a query on some samples of its noise.
+
+        Args:
+            graph: of the query.
+            event: what counts as a hit.
+            samples: which.
+            searches: whether elements will be added, or one selection is to be looked at.
+            on_batch: called before each batch of work; what it raises ends the evaluation.
+        """
+        on_batch()
+        draws = draws_of(
+            self.noise,
+            graph.candidate_x,
+            seed=self._seed,
+            query=graph.query,
+            samples=samples,
+            memory=self.memory,
+        )
+        space = Space(
+            graph.candidates.numel(),
+            graph.x.size(1),
+            kinds=self._keep,
+            groups=self._groups,
+            device=graph.x.device,
+        )
+        evaluator = self._choice.evaluator(
+            graph, draws, event, space=space, on_batch=on_batch, searches=searches
+        )
+        if self.memory < evaluator.least_memory:
+            raise InputError(
+                f"memory: expected at least {evaluator.least_memory:,} bytes for "
+                f"{graph.asked}, which has {graph.candidates.numel():,} candidates, got "
+                f"{self.memory:,}"
+            )
+        return evaluator

@@ -1,0 +1,137 @@
+"""Explanations made of what a search found."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from zorro.cut import ComputationalGraph
+from zorro.elements import FEATURES, NODES, Selection, Space
+from zorro.evaluation.estimate import FidelityEstimate
+from zorro.explanation.explanation import Explanation, GraphSummary, Status, Step
+from zorro.model.predictor import probabilities
+from zorro.question.decision import Decision, Versus
+from zorro.question.parameters import Parameters
+from zorro.search import Budget, BudgetSpent, Certified, Laboratory, Move
+from zorro.search.inquiry import fresh_samples
+from zorro.version import __version__
+
+_FEWEST = 8  # samples that are measured even if there is no time
+
+
+def explanation_of(
+    result: Certified,
+    graph: ComputationalGraph,
+    decision: Decision,
+    laboratory: Laboratory,
+    asked: Parameters,
+    budget: Budget,
+) -> Explanation:
+    """Return a search's result as users see it.
+
+    Args:
+        result: of the search.
+        graph: of the query.
+        decision: what was asked about it.
+        laboratory: of the search, which measures the fidelity if no certificate has.
+        asked: how it was searched.
+        budget: that began when the query did.
+    """
+    found = result.found
+    ids = graph.candidates.tolist()
+    return Explanation(
+        query=graph.asked,
+        predicted_class=graph.predicted_class,
+        probabilities=tuple(probabilities(graph.scores).tolist()),
+        selected=_selected(found.selection, ids),
+        steps=tuple(_step(move, found.selection.space, ids) for move in found.moves),
+        fidelity=_fidelity(result, laboratory, asked),
+        search_fidelity=FidelityEstimate(found.hits, found.samples, asked.confidence),
+        status=_status(result, graph),
+        parameters=asked,
+        graph=_summary(graph),
+        evaluator=laboratory.last.name,
+        evaluator_reason=laboratory.last.reason,
+        evaluations=laboratory.evaluations,
+        seconds=time.perf_counter() - budget.started,
+        version=__version__,
+        certificate=result.certificate,
+        versus=decision if isinstance(decision, Versus) else None,
+        chance=result.chance,
+    )
+
+
+def _summary(graph: ComputationalGraph) -> GraphSummary:
+    return GraphSummary(
+        candidates=graph.candidates.numel(),
+        context=graph.context.numel(),
+        edges=graph.edge_index.size(1),
+        hops=graph.hops,
+        halo=graph.halo,
+        checked=graph.checked,
+        whole=graph.whole,
+        context_matters=graph.context_matters,
+        num_nodes=graph.num_nodes,
+        num_features=graph.x.size(1),
+        both_ways=graph.both_ways,
+    )
+
+
+def _fidelity(result: Certified, laboratory: Laboratory, asked: Parameters) -> FidelityEstimate:
+    """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.
+
+    Some are looked at even if there is none.
+    """
+    certificate = result.certificate
+    if asked.fresh_samples is None and result.is_tested and certificate is not None:
+        return FidelityEstimate(
+            certificate.hits, certificate.samples, asked.confidence, certificate.attempts
+        )
+    hits = samples = 0
+    fresh = range(asked.samples, asked.samples + fresh_samples(asked))
+    with contextlib.suppress(BudgetSpent):
+        for part in _parts(fresh, asked.max_seconds):
+            evaluator = laboratory.fixed(part, limited=samples > 0)
+            hits += int(evaluator.hits(result.found.selection).sum())
+            samples += len(part)
+    return FidelityEstimate(hits, samples, asked.confidence)
+
+
+def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:
+    """Return samples some at a time: few at first and more later, where time is limited."""
+    first, size = samples.start, len(samples) if max_seconds is None else _FEWEST
+    while first < samples.stop:
+        yield range(first, min(first + size, samples.stop))
+        first, size = first + size, 2 * size
+
+
+def _selected(selection: Selection, ids: list[int]) -> dict[str, tuple[int, ...]]:
+    """Return what is selected of each kind: nodes by their ids, features by their columns."""
+    every: dict[str, tuple[int, ...]] = {
+        NODES: tuple(ids[row] for row in selection.rows.tolist()),
+        FEATURES: tuple(selection.columns.tolist()),
+    }
+    return {kind: every[kind] for kind in selection.space.kinds}
+
+
+def _step(move: Move, space: Space, ids: list[int]) -> Step:
+    if move.element is None:
+        return Step(None, (), move.fidelity, move.added)
+    kind, place = move.element
+    columns = space.members_of_group(place).tolist() if kind == FEATURES else []
+    members = (ids[place],) if kind == NODES else tuple(columns)
+    return Step(kind, members, move.fidelity, move.added)
+
+
+def _status(result: Certified, graph: ComputationalGraph) -> Status:
+    selection = result.found.selection
+    if not result.in_budget:
+        return "budget exhausted"
+    if graph.context_matters or (graph.checked == "none" and result.certificate is not None):
+        return "conditional"
+    if selection.is_blank:
+        return "nothing needed"
+    if selection.is_everything:
+        return "everything needed"
+    return "reached" if result.certificate is None else "certified"

@@ -1,0 +1,65 @@
+"""A graph as a model takes it, in one value that travels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zorro.errors import InputError
+from zorro.graph.edge_index import Edges, edges_of
+from zorro.graph.extras import Extras
+from zorro.graph.features import Features, features_of, size_of
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Features, edges, and what else goes into the model: `model(x, edge_index, **model_kwargs)`.
+
+    Args:
+        x: (N, d) features, dense or sparse, or those of a stored graph.
+        edge_index: (2, E), or the edges of a stored graph.
+        model_kwargs: further arguments of the model.
+    """
+
+    x: Tensor | Features
+    edge_index: Tensor | Edges
+    model_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_nodes(self) -> int:
+        """N."""
+        return size_of(self.x)[0]
+
+    @cached_property
+    def features(self) -> Features:
+        """Features that are read by rows or columns."""
+        return features_of(self.x)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Edges that are read by their ends."""
+        return edges_of(self.edge_index, self.num_nodes)
+
+    @cached_property
+    def extras(self) -> Extras:
+        """The further arguments, sorted by what follows into a part of the graph."""
+        return Extras.sort(self.model_kwargs, nodes=self.num_nodes, edges=self.edges.num_edges)
+
+    def to(self, device: str | torch.device) -> Graph:
+        """Return the same graph on a device; a stored one stays where it is, and is refused."""
+        if not isinstance(self.x, Tensor) or not isinstance(self.edge_index, Tensor):
+            raise InputError(f"device: expected None for a stored graph, got '{device}'")
+        kwargs = {
+            name: value.to(device) if isinstance(value, Tensor) else value
+            for name, value in self.model_kwargs.items()
+        }
+        return Graph(self.x.to(device), self.edge_index.to(device), kwargs)
+
+    def __reduce__(self) -> tuple[type[Graph], tuple[Any, ...]]:
+        """Travel as it was given, without what was made of it."""
+        return Graph, (self.x, self.edge_index, dict(self.model_kwargs))

@@ -1,0 +1,83 @@
+"""Claims are tested once more where everything else is redrawn; what fails is asked anew."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from zorro.cut import ComputationalGraph
+from zorro.cut.source import Source
+from zorro.elements import Selection
+from zorro.errors import ModelError
+from zorro.evaluation.evaluator import Evaluator
+from zorro.model.agreement import close
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_GUARDED = 2  # samples that are evaluated again where all else is redrawn too
+DOUBTFUL = 8  # where it is not clear that nothing else matters
+_LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what is read
+
+
+class MoreMattersError(Exception):
+    """Nodes matter that are no candidates."""
+
+
+def on_a_sufficient_cut(source: Source, asked: Any, answer: Callable[[ComputationalGraph], T]) -> T:
+    """Return what `answer` gives on the first cut that turns out to hold all that matters.
+
+    Args:
+        source: of the query's cuts.
+        asked: the query as the user puts it.
+        answer: answers on a cut, or raises `MoreMattersError`.
+    """
+    for graph in source.cuts(asked):
+        try:
+            return answer(graph)
+        except MoreMattersError as told:
+            logger.info("%s: %s", graph.asked, told)
+    raise ModelError(
+        f"the model's output at node {asked} is another on the whole graph than on any part of "
+        "it, even with all nodes for candidates: it depends on more than x and edge_index"
+    )
+
+
+def guarded(
+    source: Source, graph: ComputationalGraph, evaluator: Evaluator, selection: Selection
+) -> ComputationalGraph:
+    """Evaluate some of the samples that a claim rests on where all else is redrawn too.
+
+    Raises `MoreMattersError` unless the same comes out. Where there can be no more candidates
+    than the user wants, the graph that is returned tells that its context matters.
+
+    Args:
+        source: of the cuts.
+        graph: on which the claim was made.
+        evaluator: with samples that it rests on.
+        selection: that it is about.
+    """
+    if graph.checked == "none" or graph.context_matters or graph.holds_all:
+        return graph
+    if _agrees(source, graph, evaluator, selection):
+        return graph
+    if source.can_widen:
+        raise MoreMattersError(
+            f"more than {graph.candidates.numel()} candidates matter, so there are more now"
+        )
+    return replace(graph, context_matters=True)
+
+
+def _agrees(
+    source: Source, graph: ComputationalGraph, evaluator: Evaluator, selection: Selection
+) -> bool:
+    """Whether some samples give the same with all else redrawn."""
+    is_doubtful = source.reach.doubtful
+    is_known = evaluator.reads_candidates_only and not is_doubtful
+    on_the_cut = is_known and graph.x.numel() > _LARGE
+    count = DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
+    inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d), (s, C)
+    again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
+    return close(again, scores)

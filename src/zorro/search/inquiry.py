@@ -1,0 +1,108 @@
+"""One question about one query: noise, evaluators and the search that was asked for."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from zorro.cut import ComputationalGraph
+from zorro.elements import Selection
+from zorro.evaluation.bench import Bench
+from zorro.evaluation.evaluator import Evaluator, do_nothing
+from zorro.noise.streams import BLOCK
+from zorro.question.event import Event
+from zorro.question.parameters import Parameters
+from zorro.search.beyond_chance import search_beyond_chance
+from zorro.search.budget import Budget
+from zorro.search.certified import Certified, Laboratory, search_certified
+from zorro.search.found import OnStep, unwatched
+from zorro.search.paper import search
+
+FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
+_SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
+
+
+class Inquiry:
+    """Searches for what keeps an event happening at one query.
+
+    The first samples of the query's noise are the search's, those after them are for whoever
+    measures fidelity, and all later ones are a certificate's.
+
+    Args:
+        bench: with which the model's queries are evaluated.
+        graph: of the query.
+        event: that is to keep happening.
+        asked: how it is searched.
+        budget: what may be spent; the parameters' limits when None.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        graph: ComputationalGraph,
+        event: Event,
+        asked: Parameters,
+        budget: Budget | None = None,
+    ) -> None:
+        self.graph = graph
+        self.budget = budget_of(asked) if budget is None else budget
+        self._bench = bench
+        self._event = event
+        self._asked = asked
+        self.laboratory = Laboratory(
+            self._evaluator,
+            first=asked.samples + fresh_samples(asked),
+            memory=bench.memory // 4,
+            step=asked.samples if graph.candidate_x.numel() <= _SMALL else BLOCK,
+        )
+
+    def find(
+        self,
+        allowed: Selection | None = None,
+        *,
+        on_step: OnStep = unwatched,
+        budget: Budget | None = None,
+    ) -> Certified:
+        """Return a set, and what was proved of it if that was asked for.
+
+        Args:
+            allowed: what may be kept; everything when None.
+            on_step: told of each step.
+            budget: what this search may spend; all that there is when None.
+        """
+        p = self._asked
+        if p.search == "paper":
+            evaluator = self.laboratory.seen(range(p.samples))
+            return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step))
+        certified = partial(
+            search_certified,
+            self.laboratory,
+            samples=p.samples,
+            k=p.k,
+            budget=self.budget if budget is None else budget,
+            allowed=allowed,
+            on_step=on_step,
+        )
+        if p.beyond_chance:
+            return search_beyond_chance(
+                self.laboratory, certified, tau=p.tau, delta=p.delta, confidence=p.confidence
+            )
+        return certified(tau=p.tau, delta=p.delta)
+
+    def _evaluator(self, samples: range, searches: bool, limited: bool) -> Evaluator:
+        return self._bench.evaluator(
+            self.graph,
+            self._event,
+            samples,
+            searches=searches,
+            on_batch=self.budget.on_batch if limited else do_nothing,
+        )
+
+
+def budget_of(asked: Parameters) -> Budget:
+    """Return what one query may spend; its clock starts now."""
+    return Budget(asked.max_seconds, asked.max_elements, asked.max_evaluations)
+
+
+def fresh_samples(asked: Parameters) -> int:
+    """Return on how many samples fidelity is measured where no certificate has measured it."""
+    return FRESH if asked.fresh_samples is None else asked.fresh_samples
