@@ -44,7 +44,7 @@ class Counter(TorchDispatchMode):
     """Counts the operators that torch is asked for."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.calls = 0
 
     def __torch_dispatch__(
@@ -134,7 +134,7 @@ def line(cell: str, tau: float, answers: tuple[list[Answer], list[Answer]]) -> s
         return " / ".join(f"{of(some):.{digits}f}" for some in answers)
 
     def middle(some: list[Answer]) -> float:
-        return statistics.median(one["cost"] for one in some)
+        return float(statistics.median(one["cost"] for one in some))
 
     shares = [first["cost"] / second["cost"] for first, second in zip(*answers, strict=True)]
     columns = [

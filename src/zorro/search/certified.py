@@ -21,8 +21,13 @@ from zorro.search.guided import GuidedSearch
 MOST_ATTEMPTS = 21
 # The search aims above τ: at a fidelity that so many samples would prove, the more the less one
 # costs. Each further attempt aims higher, at what fewer samples would prove.
-_MOST_PLANNED, _LEAST_PLANNED = 8000, 400
+_MOST_PLANNED = 8000
 _WORTH = 0.8e9  # nanoseconds
+# What tells a fidelity from a τ near 1 are misses, of which few are seen: planned are so many of
+# them at least, and where they are rare more samples altogether, up to twice as many.
+_MISSES_PLANNED, _LEAST_PLANNED, _MOST_FOR_MISSES = 60, 400, 4000
+_RARE = 0.04
+_MOST_AT_FIRST = 200  # samples of an attempt before the first look at it
 _MOST_FAILED = 2  # times the search's samples that may join them at a time; each stands for more
 _FEW = 4  # samples that are looked at even if there is no time
 
@@ -203,8 +208,7 @@ class _Search:
         """Search until a set has passed its test, or no further one may."""
         parts = self._parts()
         begun = [next(parts)]
-        affordable = int(_WORTH / begun[0].cost_per_sample)
-        planned = max(planned, min(_MOST_PLANNED, max(_LEAST_PLANNED, affordable)))
+        planned = max(planned, _planned(self._tau, begun[0].cost_per_sample))
         self._test_nothing(begun, parts, delta, planned)
         if self._attempt is not None and self._attempt.passed:
             return self._result(self._found_nothing(begun[0]), delta)
@@ -263,7 +267,7 @@ class _Search:
             delta=level(delta, number),
             most=planned,
             expected=expected,
-            least=max(LEAST, planned // 16 // BLOCK * BLOCK),
+            least=max(LEAST, min(_MOST_AT_FIRST, planned // 16 // BLOCK * BLOCK)),
         )
         return self._attempt
 
@@ -344,6 +348,14 @@ class _Search:
         hits = torch.cat(self._hits_of_nothing)
         share = float(hits.double().mean())
         return Found(evaluator.nothing, int(hits.sum()), hits.numel(), (Move(None, share),))
+
+
+def _planned(tau: float, cost_per_sample: float) -> int:
+    """Return how many samples an attempt may take, by what one costs."""
+    misses = max(1 - tau, 1e-9)
+    more = min(2.0, max(1.0, _RARE / misses))
+    least = min(_MOST_FOR_MISSES, max(_LEAST_PLANNED, round(_MISSES_PLANNED / misses)))
+    return min(round(_MOST_PLANNED * more), max(least, int(_WORTH * more / cost_per_sample)))
 
 
 def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Evaluator]) -> Tensor:

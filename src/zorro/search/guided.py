@@ -20,7 +20,7 @@ _SAVING = 0.1  # what a saved unit of entropy counts when elements are taken out
 _PROBABILITY = 0.5  # what a sample's probability counts beside its hit
 # A gain is divided by the entropy that the element adds, to this power: at 0 an element is an
 # element, at 1 nodes, of which there are fewer, are spared for many more features.
-_THRIFT = 0.25
+_THRIFT = 0.4
 # From this size on a set is large: not all its elements are tested after each that is taken out,
 # and far from the target it grows by more than one element at a time, one for each so many it has.
 _LARGE = 16
