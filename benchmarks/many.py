@@ -26,8 +26,9 @@ from timing.cells import CELLS, load
 from zorro import Explanation, data, open_run
 from zorro.runs.engines import InProcess, Processes
 from zorro.runs.engines.engine import Engine
+from zorro.runs.given import OneGraph
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.runs.task import Answer, GivenTask, Query
 
 RESULTS = Path(__file__).parent / "results"
@@ -53,7 +54,7 @@ class AtOnce:
 def cora() -> GivenTask:
     """The paper's GCN on Cora."""
     subject = load(CELLS[0], "cpu")
-    return GivenTask(subject.model, subject.x, subject.edge_index)
+    return GivenTask(subject.model, OneGraph(subject.x, subject.edge_index))
 
 
 def main() -> None:

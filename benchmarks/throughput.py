@@ -29,6 +29,7 @@ from timing.store import rounded_json
 from zorro import data
 from zorro.runs.engines import InProcess, Processes
 from zorro.runs.engines.engine import Engine
+from zorro.runs.given import OneGraph
 from zorro.runs.task import GivenTask, Query
 
 FOLDER = Path(__file__).parents[1] / "build" / "dense"
@@ -73,7 +74,7 @@ def _computers() -> tuple[Subject, list[int]]:
 
 
 def _measured(on: Subject, nodes: list[int], device: str, workers: int) -> dict[str, Any]:
-    task = GivenTask(on.model, on.x, on.edge_index, device=device)
+    task = GivenTask(on.model, OneGraph(on.x, on.edge_index), device=device)
     engine: Engine = InProcess() if workers == 1 else Processes(workers)
     warm_up = [Query(-1 - place, nodes[place % len(nodes)]) for place in range(2 * workers)]
     asked = [*warm_up, *(Query(position, node) for position, node in enumerate(nodes))]

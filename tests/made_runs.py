@@ -12,7 +12,8 @@ from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation import Explanation, GraphSummary, Parameters, Step, Versus
 from zorro.runs import Outcome, Query, Run, open_run
 from zorro.runs import folder as folders
-from zorro.runs.manifest import assembled, digest, model_digest
+from zorro.runs.digests import digest, model_digest
+from zorro.runs.manifest import assembled
 from zorro.runs.store import Store
 from zorro.runs.task import failed
 from zorro.search.certificate import Certificate

@@ -46,11 +46,12 @@ INSIDE = {
         "found budget certificate paper guided certified beyond_chance multiple inquiry guarding"
     ),
     "explanation": "sentence notebook formats explanation making meter",
-    "runs": "again task engines store manifest folder flat run listing export",
+    "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette rings scene plot page report web",
     "show.page": "html contents surroundings drawing card payload",
     "cli": (
-        "terminal options output_file progress notes table run_progress verifying subject "
+        "terminal options output_file progress notes table run_progress verifying "
+        "announcement levels asked naming feature_groups node_data graph_data subject named_task "
         "explaining datasets convert explain fidelity report reproduce runs serve train "
         "verify app"
     ),

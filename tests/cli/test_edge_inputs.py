@@ -17,6 +17,8 @@ from torch.nn import functional
 
 from zorro import Zorro, open_run, rdt_fidelity
 from zorro.cli import subject
+from zorro.cli.named_task import NamedTask
+from zorro.cli.naming import search_current_folder
 from zorro.models import build
 from zorro.models import checkpoint as checkpoints
 
@@ -58,7 +60,7 @@ def weighted(run, graph, tmp_path):
 
 @pytest.fixture
 def net(weighted, tmp_path):
-    subject.search_current_folder("my_weighted:Net")
+    search_current_folder("my_weighted:Net")
     model = build("my_weighted:Net", 5, 2)
     checkpoints.load(model, tmp_path / "net.safetensors")
     return model.eval()
@@ -167,9 +169,9 @@ def test_explanations_on_a_stored_graph(run, net, tensors, nodes, engine):
 def test_what_is_sent_to_a_cluster_loads_the_weights(net, tensors, nodes, capsys):
     named = {"dataset": None, "model": None, "checkpoint": "net.safetensors", "data_seed": None}
     named["model"] = "my_weighted:Net"
-    digests = subject.digests_of(subject.load(**named))
+    digests = subject.load(**named).digests
     capsys.readouterr()
-    answer = pickle.loads(pickle.dumps(subject.NamedTask(named, QUICK, {}, digests))).open()
+    answer = pickle.loads(pickle.dumps(NamedTask(named, QUICK, {}, digests))).open()
     assert [plain(answer(node)) for node in nodes] == expected_of(net, tensors, nodes)
     assert capsys.readouterr().err == ""  # a line from each worker would be one too many
 

@@ -13,6 +13,7 @@ from restored_models import restored
 
 from zorro import Explanation, Zorro, open_run
 from zorro.cli import subject
+from zorro.cli.named_task import NamedTask
 from zorro.data import load
 
 QUICK = ["--samples", 20, "--fresh-samples", 60]
@@ -227,8 +228,8 @@ def test_a_task_of_names_answers_as_the_one_at_hand(run, checkpoint, graph_file)
     # What workers on other machines get: they load data set and model themselves.
     named = {"dataset": None, "model": None, "checkpoint": str(checkpoint), "data_seed": None}
     options, question = {"samples": 20, "fresh_samples": 60}, {"why_not": 1}
-    digests = subject.digests_of(subject.load(**named))
-    sent = pickle.loads(pickle.dumps(subject.NamedTask(named, options, question, digests)))
+    digests = subject.load(**named).digests
+    sent = pickle.loads(pickle.dumps(NamedTask(named, options, question, digests)))
     data = load(graph_file)
     zorro = Zorro(restored(checkpoint), data.x, data.edge_index, **options)
     expected = zorro.explain(5, **question).to_dict() | {"seconds": 0}
@@ -304,3 +305,36 @@ def test_a_claim_about_too_few_hops_is_not_counted_as_certified(run, checkpoint)
     assert "0 of 2 are certified." in result.out
     said = " ".join(result.out.split())
     assert "nodes more than 0 hops away matter too, and kept their true features." in said
+
+
+def test_kinds_and_groups_of_nodes(run, checkpoint, graph_file):
+    words = ["--checkpoint", checkpoint, "--nodes", 21, "--out", "-", *QUICK]
+    result = run("explain", *words, "--keep", "features", "--feature-groups", "0-1;2,4")
+    assert result.code == 0, result.err
+    data = load(graph_file)
+    zorro = Zorro(
+        restored(checkpoint),
+        data.x,
+        data.edge_index,
+        samples=20,
+        fresh_samples=60,
+        keep=("features",),
+        feature_groups=[[0, 1], [2, 4]],
+    )
+    expected = json.loads(zorro.explain(21).to_json()) | {"seconds": 0}
+    assert json.loads(result.out) | {"seconds": 0} == expected
+
+
+@pytest.mark.parametrize(
+    ("stored", "said"),
+    [(False, "since no columns are one-hot"), (True, "features that are not dense and in memory")],
+)
+def test_groups_are_proposed_only_where_there_are_some(run, checkpoint, stored, said):
+    words = ["--checkpoint", checkpoint, "--nodes", 21, "--feature-groups", "one-hot"]
+    if stored:
+        assert run("convert", "--dataset", "graph.npz", "--out", "stored").code == 0
+        words += ["--dataset", "stored"]
+    result = run("explain", *words)
+    assert result.code == 1
+    assert said in result.err
+    assert len(result.err.splitlines()) == 1

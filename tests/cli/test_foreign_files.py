@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from zorro.cli.named_task import NamedTask
 from zorro.cli.serve import _served
-from zorro.cli.subject import NamedTask, digests_of, load
+from zorro.cli.subject import load
 from zorro.errors import InputError
 from zorro.runs import open_run
 
@@ -119,7 +120,7 @@ def test_what_another_machine_finds_under_the_same_names_must_be_the_same(
 ):
     named = dict.fromkeys(("dataset", "model", "data_seed"))
     named["checkpoint"] = str(checkpoint)
-    task = NamedTask(named, {"samples": 20}, {}, digests_of(load(**named)))
+    task = NamedTask(named, {"samples": 20}, {}, load(**named).digests)
     assert task.open()(5).node == 5
     graph["x"] += 1
     np.savez(tmp_path / "graph.npz", **graph)

@@ -46,34 +46,34 @@ def test_random_nodes_come_from_all_without_a_split(unsplit):
 
 @pytest.mark.parametrize("spec", ["", "x", "1,", "1;2", "1.5", "random", "random:", "random:-1"])
 def test_other_notation_is_refused_with_the_forms(data, spec):
-    with pytest.raises(InputError, match='nodes must be "12,57", "random:20", "paper"'):
+    with pytest.raises(InputError, match='nodes: expected "12,57", "random:20", "paper"'):
         parse_nodes(spec, data)
 
 
 @pytest.mark.parametrize("node", [-1, 10])
 def test_numbers_must_be_in_range(data, node):
-    with pytest.raises(InputError, match=f"between 0 and 9, got {node}"):
+    with pytest.raises(InputError, match=f"from 0 to 9, got {node}"):
         parse_nodes(f"1,{node}", data)
 
 
 def test_random_count_must_be_available(data, unsplit):
-    with pytest.raises(InputError, match=r"'random:5' asks for 5 nodes, .* only 4 test nodes"):
+    with pytest.raises(InputError, match=r"at most 4, .* test nodes, got 'random:5'"):
         parse_nodes("random:5", data)
-    with pytest.raises(InputError, match="only 10 nodes"):
+    with pytest.raises(InputError, match="at most 10, as there are so many nodes"):
         parse_nodes("random:11", unsplit)
     with pytest.raises(InputError, match="at least 1"):
         parse_nodes("random:0", unsplit)
 
 
 def test_test_nodes_need_a_mask(unsplit):
-    with pytest.raises(InputError, match='"test" needs a test_mask'):
+    with pytest.raises(InputError, match='expected a test_mask for "test", got none'):
         parse_nodes("test", unsplit)
 
 
 def test_paper_nodes_need_a_name_and_the_papers_graph(data):
-    with pytest.raises(InputError, match='"paper" needs one of the paper'):
+    with pytest.raises(InputError, match="nodes: expected one of the paper"):
         parse_nodes("paper", data)
-    with pytest.raises(InputError, match="between 0 and 9, got 300"):
+    with pytest.raises(InputError, match="from 0 to 9, got 300"):
         parse_nodes("paper", data, dataset="ba-community")
 
 

@@ -23,14 +23,16 @@ from pathlib import Path
 import ray
 import torch
 from ray.cluster_utils import Cluster
-from torch_geometric.nn import GCN
+from torch_geometric.data import Data
+from torch_geometric.nn import GCN, GCNConv, global_add_pool
 
 from zorro.errors import RunError
 from zorro.runs import Outcome, Query, Task, open_run
 from zorro.runs.engines import InProcess, ray_cluster
 from zorro.runs.engines.ray_cluster import RayCluster
+from zorro.runs.given import ManyGraphs, OneGraph
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.runs.task import Answer, GivenTask
 
 NODES = 60
@@ -88,7 +90,28 @@ def small_task() -> GivenTask:
     one = torch.randint(NODES, (2, 120))
     model = GCN(12, 8, num_layers=2, out_channels=3).eval()
     options = {"tau": 0.85, "search": "guided", "seed": 7}
-    return GivenTask(model, x, torch.cat([one, one.flip(0)], 1), options)
+    return GivenTask(model, OneGraph(x, torch.cat([one, one.flip(0)], 1)), options)
+
+
+class Pooled(torch.nn.Module):
+    """A model of graphs that needs what its edges have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GCNConv(4, 6)
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        return global_add_pool(self.conv(x, edge_index, edge_weight).tanh(), batch)
+
+
+def graphs_task() -> GivenTask:
+    torch.manual_seed(2)
+    ring = torch.stack([torch.arange(6), (torch.arange(6) + 1) % 6])
+    graphs = [
+        Data(x=torch.randn(6, 4), edge_index=ring, edge_weight=torch.rand(6)) for _ in range(6)
+    ]
+    options = {"samples": 40, "keep": ("nodes",), "model_kwargs": {"edge_weight": "edge_weight"}}
+    return GivenTask(Pooled().eval(), ManyGraphs(graphs), options)
 
 
 def shown(outcomes: list[Outcome]) -> list[dict]:
@@ -235,6 +258,21 @@ def own_cluster(task: GivenTask, expected: list[dict]) -> dict:
     }
 
 
+def graphs(task: GivenTask) -> dict:
+    """Whole graphs, in a run that is read back."""
+    asked = [4, 0, 5]
+    outcomes = record(
+        WORK / "graphs",
+        task,
+        asked,
+        manifest=describe(task, asked),
+        engine=RayCluster(None, workers=1),
+    )
+    expected = InProcess().map(task, (Query(*place) for place in enumerate(asked)))
+    same = shown(list(outcomes)) == shown(list(expected))
+    return {"equal": same, "told": [str(each.query) for each in open_run(WORK / "graphs")]}
+
+
 def main() -> None:
     begin("explanations in process")
     loopback_up()
@@ -251,6 +289,7 @@ def main() -> None:
     begin("connection")
     ray.init(cluster.address, log_to_driver=False, logging_level=logging.ERROR)
     scenario("poison", poison, task, expected)
+    scenario("graphs", graphs, graphs_task())
     scenario("unopenable", refused, Unopenable(), RayCluster(None, workers=1))
     scenario("deadly", refused, Deadly(), RayCluster(None, workers=1))
     scenario("no room", refused, task, RayCluster(None, workers=None, gpus_per_worker=2))

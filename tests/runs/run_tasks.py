@@ -13,6 +13,7 @@ import torch
 from torch_geometric.nn import GCN
 
 from zorro.explanation import Explanation
+from zorro.runs.given import OneGraph
 from zorro.runs.task import GivenTask, Task
 
 NODES = 60
@@ -29,7 +30,9 @@ def small_task(**options: object) -> GivenTask:
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = GCN(12, 16, 2, out_channels=3).eval()
-    return GivenTask(model, x, edge_index, {"samples": 20, "fresh_samples": 50, **options})
+    return GivenTask(
+        model, OneGraph(x, edge_index), {"samples": 20, "fresh_samples": 50, **options}
+    )
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from zorro.runs import BrokenRun, DamagedRow, Failure, ListedRun, export, find_r
 from zorro.runs.engines import InProcess
 from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.show.page import payload
 from zorro.show.page.surroundings import Surroundings
 

@@ -58,7 +58,7 @@ def test_workers_that_die_or_raise_cost_nobody_else(task, tmp_path):
     errors = {node: error for node, _, error, _ in outcomes if error is not None}
     assert errors == {
         2: "ValueError: node 2 is not to be explained",
-        7: f"the worker died {MOST_DEATHS} times on this node: killed by SIGKILL",
+        7: f"the worker died {MOST_DEATHS} times on this query: killed by SIGKILL",
     }
     fine = timeless(InProcess().map(task, [q for q in queries if q.node not in errors]))
     assert [outcome for outcome in outcomes if outcome[0] not in errors] == fine

@@ -21,7 +21,7 @@ from zorro.errors import RunError
 from zorro.runs.engines import InProcess
 from zorro.runs.folder import OUTCOMES
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 
 HERE = Path(__file__).parent
 KILLS = 25
@@ -97,7 +97,7 @@ def subject(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("subject")
     task = small_task()
-    np.savez(folder / "graph.npz", x=task.x.numpy(), edge_index=task.edge_index.numpy())
+    np.savez(folder / "graph.npz", x=task.data.x.numpy(), edge_index=task.data.edge_index.numpy())
     (folder / "my_small.py").write_text(
         f"import sys; sys.path.append({str(HERE)!r})\n"
         "from run_tasks import small_task\n"
@@ -105,8 +105,8 @@ def subject(tmp_path_factory):
     )
     np.savez(
         folder / "graph.npz",
-        x=task.x.numpy(),
-        edge_index=task.edge_index.numpy(),
+        x=task.data.x.numpy(),
+        edge_index=task.data.edge_index.numpy(),
         y=torch.zeros(60).long().numpy(),
     )
     words = ["--dataset", folder / "graph.npz", "--model", "my_small:build", "--nodes", "all"]
@@ -174,7 +174,7 @@ def test_a_read_only_folder_can_be_read_and_not_written(tmp_path):
         "from run_tasks import small_task\n"
         "from zorro.runs.engines import InProcess\n"
         "from zorro.runs.manifest import describe\n"
-        "from zorro.runs.run import record\n"
+        "from zorro.runs.many import record\n"
         "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\n"
         "path, task = Path(sys.argv[1]), small_task()\n"
         "print([e.node for e in open_run(path)])\n"
@@ -217,7 +217,7 @@ def test_a_full_disk_is_said_and_what_is_there_stays(tmp_path):
         "from run_tasks import small_task\n"
         "from zorro.runs.engines import InProcess\n"
         "from zorro.runs.manifest import describe\n"
-        "from zorro.runs.run import record\n"
+        "from zorro.runs.many import record\n"
         "path, task, nodes, kept = Path(sys.argv[1]) / 'run', small_task(), list(range(60)), []\n"
         "manifest = describe(task, nodes)\n"
         "try:\n"

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import sqlite3
 import statistics
+from contextlib import closing
 
 import pytest
 import torch
@@ -71,7 +73,7 @@ def test_a_frame_tells_the_level(model, graphs, tmp_path):
     pytest.importorskip("pandas")
     frame = explain_graphs(model, graphs, [2], out=tmp_path / "one", **OPTIONS).frame()
     assert frame["level"].tolist() == ["graph"]
-    assert frame["node"].tolist() == [2]
+    assert frame["graph"].tolist() == [2]
 
 
 def test_other_graphs_or_another_question_are_another_run(model, graphs, tmp_path):
@@ -94,3 +96,32 @@ def test_a_row_of_another_level_is_damaged(model, graphs, tmp_path):
     path.write_text(json.dumps(manifest))
     (damaged,) = open_run(out).damaged()
     assert "level" in damaged.reason
+
+
+def test_a_graph_without_nodes_is_refused(model, graphs, tmp_path):
+    empty = Data(x=torch.zeros(0, 3), edge_index=torch.zeros(2, 0, dtype=torch.int64))
+    with pytest.raises(InputError, match=r"graphs\[8\]: x"):
+        explain_graphs(model, [*graphs, empty], out=tmp_path / "run", **OPTIONS)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_failure_and_a_damaged_row_are_of_graphs(model, graphs, tmp_path):
+    run = explain_graphs(model, graphs, [2], out=tmp_path / "run", **OPTIONS)
+    with pytest.raises(InputError, match=r"graph: 3 has not been explained"):
+        run.explanation(3)
+    with closing(sqlite3.connect(tmp_path / "run/outcomes.sqlite")) as store, store:
+        store.execute("UPDATE outcomes SET explanation = '['")
+    with pytest.raises(RunError, match=r"row 0 \(graph 2\) is damaged"):
+        list(open_run(tmp_path / "run"))
+
+
+def test_a_device_is_the_workers_and_the_callers_graphs_stay(model, graphs, tmp_path):
+    given = [graph.x for graph in graphs]
+    runs = [
+        explain_graphs(model, graphs, [3], out=tmp_path / str(device), device=device, **OPTIONS)
+        for device in (None, "cpu")
+    ]
+    assert timeless(runs[0]) == timeless(runs[1])
+    assert all(graph.x is x for graph, x in zip(graphs, given, strict=True))
+    with pytest.raises(InputError, match="device: 'tape' cannot be used here"):
+        explain_graphs(model, graphs, [3], out=tmp_path / "other", device="tape", **OPTIONS)

@@ -93,6 +93,11 @@ def test_a_run_on_a_cluster_of_its_own_finds_what_is_found_in_process(report):
     assert happened["handler restored"]
 
 
+def test_graphs_are_explained_as_they_are_in_process(report):
+    assert report["graphs"]["equal"]
+    assert report["graphs"]["told"] == ["graph 4", "graph 0", "graph 5"]
+
+
 def test_a_killed_worker_loses_and_doubles_nothing(report):
     happened = report["killed worker"]
     assert sorted(happened["yielded"]) == list(range(16))
@@ -114,7 +119,7 @@ def test_a_query_that_kills_its_workers_fails_alone(report):
     assert happened["positions"] == list(range(16))
     assert happened["others equal"]
     assert happened["poison"]["status"] == "failed"
-    assert f"died {MOST_DEATHS} times on this node" in happened["poison"]["error"]
+    assert f"died {MOST_DEATHS} times on this query" in happened["poison"]["error"]
 
 
 def test_a_query_that_raises_fails_alone(report):

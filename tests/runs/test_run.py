@@ -18,11 +18,12 @@ from zorro import Explanation, explain_many, open_run
 from zorro.data import open_stored, store
 from zorro.errors import InputError, RunError
 from zorro.runs import export
+from zorro.runs.digests import data_digest, digest
 from zorro.runs.engines import InProcess
-from zorro.runs.flat import COLUMNS, TIMINGS
+from zorro.runs.flat import columns
 from zorro.runs.folder import MANIFEST, OUTCOMES, locked
-from zorro.runs.manifest import data_digest, describe, digest
-from zorro.runs.run import record
+from zorro.runs.manifest import describe
+from zorro.runs.many import record
 from zorro.runs.store import Store
 from zorro.runs.task import GivenTask, Query, failed
 
@@ -47,8 +48,8 @@ def test_explain_many_keeps_what_explain_finds(tmp_path, task):
     seen = []
     run = explain_many(
         task.model,
-        task.x,
-        task.edge_index,
+        task.data.x,
+        task.data.edge_index,
         NODES,
         out=tmp_path / "run",
         samples=20,
@@ -72,16 +73,16 @@ def test_explain_many_keeps_what_explain_finds(tmp_path, task):
 
 
 def test_processes_open_a_stored_graph_themselves(tmp_path, task):
-    order = task.edge_index[1].argsort(stable=True)
-    edge_index = task.edge_index[:, order]
-    store(Data(x=task.x, edge_index=edge_index), tmp_path / "graph")
+    order = task.data.edge_index[1].argsort(stable=True)
+    edge_index = task.data.edge_index[:, order]
+    store(Data(x=task.data.x, edge_index=edge_index), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
     quick = {"samples": 20, "fresh_samples": 50, "check": "local"}
     runs = [
         explain_many(task.model, *parts, NODES, out=tmp_path / name, engine=engine, **quick)
         for name, engine, parts in [
             ("stored", "processes", (graph.x, graph.edge_index)),
-            ("in memory", "in-process", (task.x, edge_index)),
+            ("in memory", "in-process", (task.data.x, edge_index)),
         ]
     ]
     ours, theirs = ([replace(each, seconds=0) for each in run] for run in runs)
@@ -109,13 +110,13 @@ class Weighed(torch.nn.Module):
 @pytest.mark.parametrize("device", [None, "cpu", torch.device("cpu", 0)])
 def test_workers_take_all_to_a_device_and_a_run_does_not_depend_on_it(tmp_path, task, device):
     model = Weighed().to("cpu")
-    weights = {"weight": torch.ones(task.x.size(0), 1)}
+    weights = {"weight": torch.ones(task.data.x.size(0), 1)}
     quick = {"engine": "in-process", "samples": 20}
     for where in (device, None):
         run = explain_many(
             model,
-            task.x,
-            task.edge_index,
+            task.data.x,
+            task.data.edge_index,
             NODES,
             out=tmp_path / "run",
             device=where,
@@ -127,10 +128,10 @@ def test_workers_take_all_to_a_device_and_a_run_does_not_depend_on_it(tmp_path, 
 
 
 def test_a_device_that_is_not_there_is_named(tmp_path, task):
-    given = (task.model, task.x, task.edge_index, NODES)
+    given = (task.model, task.data.x, task.data.edge_index, NODES)
     with pytest.raises(InputError, match=r"device: 'nowhere' cannot be used here"):
         explain_many(*given, out=tmp_path / "run", device="nowhere", engine="in-process")
-    store(Data(x=task.x, edge_index=task.edge_index), tmp_path / "graph")
+    store(Data(x=task.data.x, edge_index=task.data.edge_index), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
     with pytest.raises(InputError, match="device: expected None for a stored graph, got 'cpu'"):
         explain_many(
@@ -183,12 +184,12 @@ def test_another_run_is_refused_with_the_difference(tmp_path, task, change, said
     kept(tmp_path / "run", task)
     other = small_task(**change.get("options", {}))
     if change.get("x"):
-        other.x[0, 0] += 1
+        other.data.x[0, 0] += 1
     if change.get("model"):
         with torch.no_grad():
             next(other.model.parameters())[0] += 1
     if "question" in change:
-        other = GivenTask(other.model, other.x, other.edge_index, other.options, change["question"])
+        other = GivenTask(other.model, other.data, other.options, change["question"])
     before = open_run(tmp_path / "run").counts()
     manifest = describe(other, change.get("nodes", NODES))
     outcomes = record(tmp_path / "run", other, NODES, manifest=manifest, engine=InProcess())
@@ -247,9 +248,9 @@ def test_a_damaged_run_says_so(whole, name, content, said):
 
 
 def test_the_names_of_further_arguments_are_part_of_the_data(task):
-    same = torch.ones(task.edge_index.size(1))
+    same = torch.ones(task.data.edge_index.size(1))
     every = [{}, {"edge_weight": same}, {"edge_attr": same}, {"edge_weight": 2 * same}]
-    assert len({data_digest(task.x, task.edge_index, further) for further in every}) == 4
+    assert len({data_digest(task.data.x, task.data.edge_index, further) for further in every}) == 4
 
 
 def test_a_run_that_is_not_there(tmp_path):
@@ -263,7 +264,7 @@ def test_a_run_that_is_not_there(tmp_path):
 
 
 def parts(task):
-    return task.model, task.x, task.edge_index
+    return task.model, task.data.x, task.data.edge_index
 
 
 def test_a_reader_sees_what_the_writer_has_kept(tmp_path, task):
@@ -304,7 +305,7 @@ def test_exports_are_read_by_other_tools(tmp_path, task):
     }
     for rows in frames.values():
         assert [row["node"] for row in rows] == NODES
-        assert list(rows[0]) == list(COLUMNS)
+        assert list(rows[0]) == list(columns("node"))
         for row in (rows[0], rows[2]):
             e = by_node[row["node"]]
             assert list(row["nodes"]) == list(e.nodes)
@@ -323,7 +324,6 @@ def test_exports_are_read_by_other_tools(tmp_path, task):
     frame = run.frame()
     assert frame["node"].tolist() == NODES
     assert frame["nodes"][0] == list(by_node[9].nodes)
-    assert set(TIMINGS) < set(COLUMNS)
 
 
 def test_an_export_that_cannot_be_written_leaves_nothing(whole, tmp_path):

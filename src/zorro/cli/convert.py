@@ -36,6 +36,11 @@ def convert(
     """
     from zorro import data as datasets
 
+    if datasets.is_graph_dataset(dataset):
+        raise InputError(
+            f"--dataset: expected one graph, got {dataset}, which is a set of graphs: those are "
+            "explained from memory"
+        )
     if out.exists():
         raise InputError(f"--out: {out} exists already: name a new folder")
     datasets.store(datasets.load(dataset, seed=data_seed), out)

@@ -13,11 +13,11 @@ DATASETS = {
     "pubmed": "citations: 19,717 nodes, 500 features, 3 classes",
 }
 GRAPH_DATASETS = {
-    "benzene": "12,000 molecules: a benzene ring? (needs ZORRO_MOLECULES)",
-    "crippen": "1,127 molecules with their logP (needs ZORRO_MOLECULES)",
-    "mutag": "188 molecules, 7 kinds of atoms: mutagens or not",
-    "mutagenicity": "4,337 molecules, 14 kinds of atoms: mutagens or not",
-    "proteins": "1,113 proteins, 3 kinds of structures: enzymes or not",
+    "benzene": "12,000 graphs of 4 to 25 atoms, 14 features: benzene?",
+    "crippen": "1,127 graphs of 4 to 119 atoms, 14 features: their logP",
+    "mutag": "188 graphs of 10 to 28 atoms, 7 features: a mutagen?",
+    "mutagenicity": "4,337 graphs of 4 to 417 atoms, 14 features: a mutagen?",
+    "proteins": "1,113 graphs of 4 to 620 parts, 3 features: an enzyme?",
 }
 MODELS = {
     "appnp": "perceptron, then two steps of personalised PageRank",
@@ -36,7 +36,7 @@ def datasets() -> None:
     typer.echo("Data sets:")
     for name, line in DATASETS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
-    typer.echo("Sets of graphs:")
+    typer.echo("Sets of graphs (benzene and crippen need ZORRO_MOLECULES):")
     for name, line in GRAPH_DATASETS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
     typer.echo("Models:")

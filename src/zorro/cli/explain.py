@@ -1,4 +1,4 @@
-"""`zorro explain`: explain a model's predictions for some nodes."""
+"""`zorro explain`: explain a model's predictions for some nodes, or some graphs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,36 @@ from zorro.cli import options
 
 def explain(
     nodes: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SPEC",
             help="Which nodes: numbers (12,57), random:20 (of the test nodes), test, all, or paper "
             "(those of the paper).",
         ),
-    ],
+    ] = None,
+    graphs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Which graphs of a set of graphs: numbers (5,9), random:20 (of the test graphs), "
+            "test or all.",
+        ),
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Either of them: node:12,node:57, graph:5, graph:random:20, graph:test.",
+        ),
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="node|graph",
+            help="What is explained.",
+            show_default="what data set, checkpoint and queries say",
+        ),
+    ] = None,
     checkpoint: options.Checkpoint = None,
     dataset: options.Dataset = None,
     model: options.Model = None,
@@ -72,7 +95,7 @@ def explain(
         ),
     ] = "10",
     max_seconds: Annotated[
-        float | None, typer.Option(help="Time for one node's search, for the guided one.")
+        float | None, typer.Option(help="Time for one search, for the guided one.")
     ] = None,
     max_elements: Annotated[
         int | None, typer.Option(help="Most nodes and features together, for the guided search.")
@@ -85,6 +108,14 @@ def explain(
             "Without it those of the certificate do, or 1,000 where there is none."
         ),
     ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND,…",
+            help="What a set may be of: nodes,features or one of them; the other stays as it is.",
+        ),
+    ] = "nodes,features",
+    feature_groups: options.FeatureGroups = None,
     noise: options.Noise = "column-marginals",
     seed: Annotated[int, typer.Option(help="Seed of the noise and of random:N.")] = 0,
     hops: options.Hops = None,
@@ -104,7 +135,7 @@ def explain(
         typer.Option(
             metavar="NAME",
             help="Where to compute: in-process, processes, ray, or auto: processes for more than "
-            "a few nodes. What is found does not depend on it.",
+            "a few queries. What is found does not depend on it.",
         ),
     ] = "auto",
     workers: Annotated[
@@ -124,25 +155,29 @@ def explain(
         typer.Option(help="GPUs that each actor of Ray gets, with --device cuda; 0.25 is a part."),
     ] = 0.0,
     device: Annotated[
-        str, typer.Option(metavar="cpu|cuda", help="Where graph and model are held.")
+        str, typer.Option(metavar="cpu|cuda", help="Where data and model are held.")
     ] = "cpu",
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Explain nodes again that failed in this run.")
+        bool, typer.Option("--retry-failed", help="Explain again what failed in this run.")
     ] = False,
     json_progress: Annotated[
         bool,
-        typer.Option("--json-progress", help="A line of JSON on stderr per node, once it is kept."),
+        typer.Option(
+            "--json-progress", help="A line of JSON on stderr per query, once it is kept."
+        ),
     ] = False,
     threads: options.Threads = 1,
 ) -> None:
     """Explain predictions: the nodes and features they rest on."""
     import torch
 
-    from zorro.cli import explaining, subject
-    from zorro.data import parse_nodes
+    from zorro.cli import explaining, naming, subject
+    from zorro.cli.asked import asked
+    from zorro.cli.named_task import NamedTask
     from zorro.runs.engines import engine_of
 
     tried = _whole_number_or_all(k)
+    wanted = asked(nodes=nodes, graphs=graphs, queries=queries, level=level)
     explaining.check_out(out, retry_failed=retry_failed)
     torch.set_num_threads(threads)
     named: dict[str, Any] = {
@@ -152,8 +187,8 @@ def explain(
         "data_seed": data_seed,
         "device": device,
     }
-    asked = subject.load(**named)
-    queries = parse_nodes(nodes, asked.data, dataset=asked.dataset, seed=seed)
+    on = subject.load(**named, told=wanted.told)
+    numbers = on.data.queries(wanted.spec, seed=seed)
     choices: dict[str, Any] = {
         "tau": tau,
         "search": search,
@@ -168,12 +203,13 @@ def explain(
         "max_seconds": max_seconds,
         "beyond_chance": beyond_chance,
         "max_elements": max_elements,
+        "keep": tuple(kind.strip() for kind in keep.split(",")) if keep else (),
+        "feature_groups": on.feature_groups(feature_groups),
     }
-    y = asked.data.y
     question: dict[str, Any] = {"why_not": why_not, "contrast": contrast}
     chosen = engine_of(
         engine,
-        queries=len(queries),
+        queries=len(numbers),
         workers=workers,
         threads=threads,
         address=address,
@@ -181,20 +217,20 @@ def explain(
     )
     sent = None
     if chosen.name == "ray":  # on other machines data set and model are loaded by their names
-        sent = subject.NamedTask(named, choices, question, subject.digests_of(asked))
+        sent = NamedTask(named, choices, question, on.digests)
     explaining.explain(
-        asked.task(choices, question),
-        queries,
+        on.task(choices, question),
+        numbers,
         engine=chosen,
         sent=sent,
         out=out,
         asked={
             "command": sys.argv[1:],
-            "subject": asked.description,
-            "nodes": nodes,
-            "named": subject.lasting(named, dataset=asked.dataset),
+            "subject": on.description,
+            f"{on.data.level}s": wanted.spec,
+            "named": naming.lasting(named, dataset=on.data.name),
         },
-        truth=None if y is None else {node: int(y[node]) for node in queries},
+        truth=on.data.truth(numbers),
         retry_failed=retry_failed,
         json_progress=json_progress,
     )

@@ -1,4 +1,4 @@
-"""Explain nodes, keep what was found, and show it."""
+"""Explain queries, keep what was found, and show it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zorro.explanation import Explanation
 from zorro.runs import Engine, Failure, Outcome, Query, Run, Task, open_run
 from zorro.runs.folder import is_run
 from zorro.runs.manifest import describe
-from zorro.runs.run import record
+from zorro.runs.many import record
 from zorro.runs.task import GivenTask
 
 STDOUT = "-"
@@ -41,7 +41,7 @@ def check_out(out: str | None, *, retry_failed: bool) -> None:
 
 def explain(
     task: GivenTask,
-    nodes: Sequence[int],
+    numbers: Sequence[int],
     *,
     engine: Engine,
     sent: Task | None,
@@ -51,33 +51,33 @@ def explain(
     retry_failed: bool,
     json_progress: bool,
 ) -> None:
-    """Explain nodes and show what was found.
+    """Explain nodes or graphs and show what was found.
 
     Args:
-        task: what is asked of every node.
-        nodes: which.
+        task: what is asked of every one of them.
+        numbers: which.
         engine: what computes.
         sent: the same task as workers get it; `task` itself when None.
         out: a run's folder, `-` for stdout, or None.
         asked: how the user put it.
-        truth: the true classes by node, if they are known.
-        retry_failed: explain nodes again that failed.
+        truth: the true classes by number, if they are known.
+        retry_failed: explain again what failed.
         json_progress: whether progress is for programs.
     """
     run = None
-    tally = Tally(len(nodes))
+    tally = Tally(len(numbers), task.data.level)
     if out is None or out == STDOUT:
         task.zorro()  # says what is wrong with the options before anything starts
-        queries = (Query(position, node) for position, node in enumerate(nodes))
+        queries = (Query(position, node) for position, node in enumerate(numbers))
         outcomes = engine.map(sent or task, queries)
     else:
         path = Path(out)
         with verifying.shown() as verified:
-            manifest = describe(task, nodes, asked=asked, on_progress=verified)
+            manifest = describe(task, numbers, asked=asked, on_progress=verified)
         if is_run(path):
             _count_before(tally, open_run(path), retry_failed=retry_failed)
         outcomes = record(
-            path, sent or task, nodes, manifest=manifest, engine=engine, retry_failed=retry_failed
+            path, sent or task, numbers, manifest=manifest, engine=engine, retry_failed=retry_failed
         )
         run = path
     kept = _Kept(to_stdout=out == STDOUT, remembers=run is None)
@@ -104,7 +104,7 @@ def explain(
         _say_what_is_kept(open_run(run), tally, listed=bool(shown))
     failures = kept.failures if run is None else open_run(run).failures()
     if failures:
-        raise RunError(_failed(failures, len(nodes), run))
+        raise RunError(_failed(failures, tally, run))
 
 
 class _Kept:
@@ -143,7 +143,8 @@ def _count_before(tally: Tally, run: Run, *, retry_failed: bool) -> None:
     tally.certified_before = counts.certified
     if tally.before:
         terminal.messages.print(
-            f"{run.path}: {tally.before} of {run.asked} nodes are there already", markup=False
+            f"{run.path}: {tally.before} of {run.asked} {run.level}s are there already",
+            markup=False,
         )
 
 
@@ -155,13 +156,11 @@ def _few(path: Path) -> list[Explanation]:
 
 
 def _say_how_to_go_on(tally: Tally, run: Path | None) -> None:
+    said = f"{tally.done} of {tally.total} {tally.level}s"
     if run is None:
-        said = f"{tally.done} of {tally.total} nodes explained"
+        said += " explained"
     else:
-        said = (
-            f"{tally.done} of {tally.total} nodes are explained and kept in {run}; the same "
-            "command goes on with the rest"
-        )
+        said += f" are explained and kept in {run}; the same command goes on with the rest"
     terminal.messages.print(f"zorro: stopped: {said}", markup=False)
 
 
@@ -175,19 +174,19 @@ def _say_what_is_kept(run: Run, tally: Tally, *, listed: bool) -> None:
             f"{table.sizes_in_words(run.median_sizes())}."
         )
     lines.append(
-        f"{counts.explained} of {run.asked} nodes explained, {tally.ended} of them now, kept in "
-        f"{run.path}: see `zorro runs show {run.path}`."
+        f"{counts.explained} of {run.asked} {run.level}s explained, {tally.ended} of them now, "
+        f"kept in {run.path}: see `zorro runs show {run.path}`."
     )
     for line in lines:
         terminal.messages.print(line, markup=False)
 
 
-def _failed(failures: Sequence[Failure], asked: int, run: Path | None) -> str:
-    said = "; ".join(f"node {f.node}: {f.error}" for f in failures[:_MOST_FAILURES])
+def _failed(failures: Sequence[Failure], tally: Tally, run: Path | None) -> str:
+    said = "; ".join(f"{tally.level} {f.node}: {f.error}" for f in failures[:_MOST_FAILURES])
     more = len(failures) - _MOST_FAILURES
     said += f"; and {more} more" if more > 0 else ""
     again = "" if run is None else ". Give the command with --retry-failed to try them again"
-    return f"{len(failures)} of {asked} nodes could not be explained: {said}{again}"
+    return f"{len(failures)} of {tally.total} {tally.level}s could not be explained: {said}{again}"
 
 
 @contextmanager

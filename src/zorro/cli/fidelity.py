@@ -10,7 +10,14 @@ from zorro.cli import options, terminal
 
 
 def fidelity(
-    node: Annotated[int, typer.Option(help="The node whose prediction is in question.")],
+    node: Annotated[
+        int | None,
+        typer.Option(help="The node whose prediction is in question.", show_default=False),
+    ] = None,
+    graph: Annotated[
+        int | None,
+        typer.Option(help="Or the graph, of a set of graphs.", show_default=False),
+    ] = None,
     checkpoint: options.Checkpoint = None,
     dataset: options.Dataset = None,
     model: options.Model = None,
@@ -23,6 +30,7 @@ def fidelity(
         typer.Option(metavar="LIST|all|none", help="Features that these nodes keep: 3,4."),
     ] = "all",
     samples: Annotated[int, typer.Option(help="Noise samples.")] = 1000,
+    feature_groups: options.FeatureGroups = None,
     noise: options.Noise = "column-marginals",
     # Another default than that of `explain`, whose search has seen the first samples of its seed.
     seed: Annotated[
@@ -41,16 +49,26 @@ def fidelity(
     import torch
 
     from zorro.cli import subject
+    from zorro.cli.asked import one_asked
 
+    told, number = one_asked(node=node, graph=graph)
     kept_nodes = _members("--keep-nodes", keep_nodes)
     kept_features = _members("--keep-features", keep_features)
     torch.set_num_threads(threads)
-    asked = subject.load(dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed)
-    options = {"noise": noise, "seed": seed, "hops": hops, "threshold": threshold}
+    asked = subject.load(
+        dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed, told=[told]
+    )
+    options = {
+        "noise": noise,
+        "seed": seed,
+        "hops": hops,
+        "threshold": threshold,
+        "feature_groups": asked.feature_groups(feature_groups),
+    }
     zorro = asked.task(options).zorro()
-    estimate = zorro.fidelity(node, nodes=kept_nodes, features=kept_features, samples=samples)
+    estimate = zorro.fidelity(number, nodes=kept_nodes, features=kept_features, samples=samples)
     terminal.results.print(
-        f"node      {node}, {asked.description}\n"
+        f"{told.level:<9} {number}, {asked.description}\n"
         f"kept      nodes {keep_nodes} × features {keep_features}; {noise} noise elsewhere\n"
         f"fidelity  {estimate.value:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]: the "
         f"prediction stayed in {estimate.hits} of {estimate.samples} samples "

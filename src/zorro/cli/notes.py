@@ -18,13 +18,17 @@ class NoteHandler(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self._seen: Counter[str] = Counter()
+        self._said: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print `record` unless enough like it (of the same template) have been printed."""
+        """Print `record` unless it, or enough like it (of the same template), has been printed."""
+        text = " ".join(record.getMessage().split())
+        if text in self._said:  # an explainer is made to describe a run, and again to work
+            return
+        self._said.add(text)
         self._seen[record.msg] += 1
         count = self._seen[record.msg]
         if count <= _MOST_OF_A_KIND:
-            text = " ".join(record.getMessage().split())
             more = " (further notes like this are left out)" if count == _MOST_OF_A_KIND else ""
             terminal.messages.print(f"zorro: note: {text}{more}", markup=False)
 

@@ -37,7 +37,7 @@ DataSeed = Annotated[
     int | None,
     typer.Option(
         help="Seed of what is random about a data set: the graph of ba-community, the split of "
-        "amazon-computers.",
+        "amazon-computers and of sets of graphs.",
         show_default="what --checkpoint's record says, else 0",
     ),
 ]
@@ -59,8 +59,8 @@ Hops = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option(
-        help="For a model that returns one number per node: 0 if it is the logit of class 1, 0.5 "
-        "if it is its probability.",
+        help="For a model that returns one number per node or graph: 0 if it is the logit of "
+        "class 1, 0.5 if it is its probability.",
         show_default="refuse such a model",
     ),
 ]
@@ -71,6 +71,15 @@ Threads = Annotated[
         min=1,
         help="Processor threads for torch. On small graphs, and on a busy machine, more than one "
         "is slower.",
+    ),
+]
+FeatureGroups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUPS|one-hot",
+        help="Columns that are one element together, kept and redrawn as one: 0-6;7,9. "
+        "`one-hot` takes those that look like categories, and says which.",
+        show_default="each by itself",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds already.")]

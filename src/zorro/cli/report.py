@@ -92,12 +92,12 @@ def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alte
 
 def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the run was made with, as options of `write`; empty if it is not named."""
-    from zorro.cli import subject
-    from zorro.data.names import names_of
+    from zorro.cli import naming, subject
+    from zorro.cli.node_data import NodeData
     from zorro.errors import InputError, ZorroError
 
     try:
-        named = subject.named_by(run, **given)
+        named = naming.named_by(run, **given)
         loaded = None if named is None else subject.load(**named)
     except ZorroError as error:
         raise InputError(
@@ -111,11 +111,16 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
             markup=False,
         )
         return {}
+    if not isinstance(loaded.data, NodeData):
+        raise InputError(
+            f"{run.path}: expected a run of nodes, got one of graphs: add --no-graph to leave its "
+            "graphs out"
+        )
     return {
         "model": loaded.model,
-        "x": loaded.data.x,
-        "edge_index": loaded.data.edge_index,
-        "y": loaded.data.y,
+        "x": loaded.data.graph.x,
+        "edge_index": loaded.data.graph.edge_index,
+        "y": loaded.data.graph.y,
         "model_kwargs": loaded.model_kwargs,
-        "names": names_of(loaded.dataset),
+        "names": loaded.data.names,
     }

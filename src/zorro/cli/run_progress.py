@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from rich import progress as bars
 
 from zorro.cli import terminal
+from zorro.question import Level
 from zorro.runs.task import Outcome
 
 _MOST_LINES = 10
@@ -25,12 +26,14 @@ class Tally:
     """What has been counted so far.
 
     Args:
-        total: nodes that were asked for.
-        before: of these, ended in earlier sessions;
-        certified_before: of these, certified.
+        total: queries that were asked for.
+        level: of the queries.
+        before: how many of them ended in earlier sessions.
+        certified_before: how many of those are certified.
     """
 
     total: int
+    level: Level = "node"
     before: int = 0
     certified_before: int = 0
     ended: int = 0
@@ -46,12 +49,12 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """Nodes that have ended, in this session or before."""
+        """Queries that have ended, in this session or before."""
         return self.before + self.ended
 
     @property
     def rate(self) -> float:
-        """Nodes per second."""
+        """Queries per second."""
         return self.ended / max(time.monotonic() - self.started, 1e-9)
 
     @property
@@ -121,7 +124,7 @@ def _print_json(tally: Tally, outcome: Outcome) -> None:
     tally.add(outcome)
     left = tally.seconds_left
     line = {
-        "node": outcome.query.node,
+        tally.level: outcome.query.node,
         "status": outcome.status,
         "error": outcome.error,
         "done": tally.done,

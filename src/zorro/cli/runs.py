@@ -66,13 +66,20 @@ def show(
     node: Annotated[
         int | None, typer.Option(help="Show the explanation of this node in full.")
     ] = None,
+    graph: Annotated[
+        int | None, typer.Option(help="Of this graph, if the run is of graphs.")
+    ] = None,
 ) -> None:
     """Show what a run was asked and what came of it."""
+    from zorro.cli.asked import one_asked
+    from zorro.cli.levels import Told, agreed
     from zorro.runs import open_run
 
     kept = open_run(run)
-    if node is not None:
-        terminal.results.print(str(kept.explanation(node)), markup=False)
+    if node is not None or graph is not None:
+        told, number = one_asked(node=node, graph=graph)
+        agreed([Told("RUN", "", kept.level), told])
+        terminal.results.print(str(kept.explanation(number)), markup=False)
         return
     counts = kept.counts()
     if 0 < counts.explained <= _MOST_LISTED:
@@ -97,9 +104,9 @@ def show(
 def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Target = None) -> None:
     """Write a run as one file for other tools.
 
-    Parquet and CSV have one row per node, those that failed too, with lists of nodes and features
-    (in CSV as JSON); a damaged row has that as its status. JSON lines hold each explanation whole,
-    as `Explanation.from_json` reads it.
+    Parquet and CSV have one row per node or graph, those that failed too, with lists of nodes and
+    features (in CSV as JSON); a damaged row has that as its status. JSON lines hold each
+    explanation whole, as `Explanation.from_json` reads it.
     """
     from zorro.errors import InputError
     from zorro.runs import open_run
@@ -127,10 +134,10 @@ def verify(
     model: options.Model = None,
 ) -> None:
     """Check all that a run keeps: its rows, and that data set and model are still the same."""
-    from zorro.cli import subject
+    from zorro.cli import naming, subject
     from zorro.errors import RunError
     from zorro.runs import open_run
-    from zorro.show.report import refuse_other_data, refuse_other_model
+    from zorro.runs.again import refuse_other_data, refuse_other_model
 
     kept = open_run(run)
     kept.counts()
@@ -138,10 +145,10 @@ def verify(
     if damaged := _say_what_is_damaged(kept):
         raise RunError(f"{run}: {damaged} of {count} rows are damaged")
     said = f"{count} of {kept.asked} rows"
-    named = subject.named_by(kept, model=model) if graph else None
+    named = naming.named_by(kept, model=model) if graph else None
     if named is not None:
         loaded = subject.load(**named)
-        refuse_other_data(kept, loaded.data.x, loaded.data.edge_index, {})
+        refuse_other_data(kept, loaded.data.given(), loaded.model_kwargs)
         refuse_other_model(kept, loaded.model)
         said += f", {loaded.description}"
     terminal.results.print(f"verified  {run}: {said}", markup=False)
@@ -153,7 +160,7 @@ def _say_what_is_damaged(run: Run) -> int:
 
     damaged = run.damaged()
     for row in damaged[:_MOST_LISTED]:
-        terminal.messages.print(described(row), markup=False)
+        terminal.messages.print(described(row, run.level), markup=False)
     if len(damaged) > _MOST_LISTED:
         terminal.messages.print(f"and {len(damaged) - _MOST_LISTED} more", markup=False)
     return len(damaged)

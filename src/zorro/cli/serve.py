@@ -122,14 +122,14 @@ def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Serv
         loaded: what other runs were made with, by their options.
         trusted: classes that may be imported.
     """
-    from zorro.cli import subject
-    from zorro.data.names import names_of
+    from zorro.cli import naming, subject
+    from zorro.cli.node_data import NodeData
     from zorro.show.page.contents import reason
     from zorro.show.web.desk import Ground
     from zorro.show.web.served import Served
 
     try:
-        named: dict[str, Any] | None = subject.named_by(run, trusted=trusted)
+        named: dict[str, Any] | None = naming.named_by(run, trusted=trusted)
         if named is None:
             _note(f"{run.path} does not name its data set: it is shown without its graph")
             return Served(run)
@@ -137,11 +137,15 @@ def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Serv
         if key not in loaded:
             loaded[key] = subject.load(**named, trusted=trusted)
         found = loaded[key]
+        if not isinstance(found.data, NodeData):
+            _note(f"{run.path} is of graphs: it is shown without them")
+            return Served(run)
+        graph = found.data.graph
         return Served(
             run,
-            Ground(found.model, found.data.x, found.data.edge_index, found.model_kwargs),
-            y=found.data.y,
-            names=names_of(found.dataset),
+            Ground(found.model, graph.x, graph.edge_index, found.model_kwargs),
+            y=graph.y,
+            names=found.data.names,
         )
     except Exception as error:  # a damaged run, or a model of the user's own, leads to anything
         _note(f"{run.path} is shown without its graph: {reason(error)}")

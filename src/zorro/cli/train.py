@@ -89,7 +89,7 @@ def train(
 
     from zorro import data as datasets
     from zorro import models
-    from zorro.cli.subject import search_current_folder
+    from zorro.cli.naming import search_current_folder
 
     _check_output(out, force=force)
     torch.set_num_threads(threads)
@@ -116,7 +116,7 @@ def _train_on_nodes(
 ) -> tuple[Module, dict[str, Any]]:
     """Return a model trained on a graph's nodes, and the record of it."""
     from zorro import models
-    from zorro.cli.subject import announce
+    from zorro.cli.announcement import announce
 
     trained = _with_progress(
         settings.epochs,
@@ -132,7 +132,7 @@ def _train_on_graphs(
 ) -> tuple[Module, dict[str, Any]]:
     """Return a model trained on a set of graphs, and the record of it."""
     from zorro import models
-    from zorro.cli.subject import announce
+    from zorro.cli.announcement import announce
 
     trained = _with_progress(
         settings.epochs,

@@ -4,6 +4,7 @@ from zorro.data import ba_community
 from zorro.data.catalogue import DATASETS, is_name, load
 from zorro.data.graph_catalogue import GRAPH_DATASETS, is_graph_dataset, load_graphs
 from zorro.data.graph_dataset import GraphDataset
+from zorro.data.graph_numbers import parse_graphs
 from zorro.data.graph_validation import check_graphs
 from zorro.data.nodes import paper_nodes, parse_nodes
 from zorro.graph.stored import StoredGraph, open_stored, store, verify_stored
@@ -23,6 +24,7 @@ __all__ = [
     "load_graphs",
     "open_stored",
     "paper_nodes",
+    "parse_graphs",
     "parse_nodes",
     "store",
     "verify_stored",

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from zorro.arguments import check_seed
 from zorro.data import ba_community
 from zorro.data.catalogue import canonical_name
 from zorro.data.paper import paper_file
+from zorro.data.selection import NUMBERS, in_range, select
 from zorro.errors import DatasetError, InputError
 from zorro.graph.stored import StoredGraph
 from zorro.graph.validation import check_mask
 
-_FORMS = '"12,57", "random:20", "paper", "test" or "all"'
+_FORMS = f'{NUMBERS}, "paper", "test" or "all"'
 _SAMPLED = ("citeseer", "cora", "pubmed")
 
 
@@ -50,56 +50,28 @@ def parse_nodes(
     >>> parse_nodes("3, 1", Data(num_nodes=4))
     [3, 1]
     """
-    check_seed(seed)
-    word = spec.strip().lower()
-    if word == "all":
-        return list(range(data.num_nodes))
-    if word == "test":
-        nodes: list[int] = _test_nodes(data).tolist()
-        return nodes
-    if word == "paper":
+    count = data.num_nodes
+    if spec.strip().lower() == "paper":
         if dataset is None:
             raise InputError(
-                'nodes "paper" needs one of the paper\'s data sets by name, got none: '
+                'nodes: expected one of the paper\'s data sets by name for "paper", got none: '
                 "name the data set, or give node numbers"
             )
-        return _in_range(paper_nodes(dataset), data)
-    if word.startswith("random:"):
-        return _random_nodes(spec, word.removeprefix("random:"), data, seed=seed)
-    return _in_range(_numbers(spec), data)
+        return in_range(paper_nodes(dataset), what="nodes", count=count)
+    return select(
+        spec,
+        what="nodes",
+        count=count,
+        test=lambda: _test_nodes(data),
+        lacking="a test_mask",
+        seed=seed,
+        forms=_FORMS,
+    )
 
 
-def _numbers(spec: str) -> list[int]:
-    try:
-        numbers = [int(part) for part in spec.split(",")]
-    except ValueError:
-        raise InputError(f"nodes must be {_FORMS}, got {spec!r}") from None
-    return list(dict.fromkeys(numbers))
-
-
-def _in_range(nodes: list[int], data: Data | StoredGraph) -> list[int]:
-    for node in nodes:
-        if not 0 <= node < data.num_nodes:
-            raise InputError(f"nodes must lie between 0 and {data.num_nodes - 1}, got {node}")
-    return nodes
-
-
-def _test_nodes(data: Data | StoredGraph) -> NDArray[np.int64]:
+def _test_nodes(data: Data | StoredGraph) -> NDArray[np.int64] | None:
     mask = data.get("test_mask")
     if mask is None:
-        raise InputError('nodes "test" needs a test_mask, which the data set lacks: use "all"')
+        return None
     check_mask("test_mask", mask, nodes=data.num_nodes)
     return np.flatnonzero(mask.cpu().numpy())
-
-
-def _random_nodes(spec: str, amount: str, data: Data | StoredGraph, *, seed: int) -> list[int]:
-    if not amount.strip().isdecimal() or int(amount) == 0:
-        raise InputError(f"nodes must be {_FORMS}, got {spec!r}: give a count of at least 1")
-    count = int(amount)
-    has_test = data.get("test_mask") is not None
-    pool = _test_nodes(data) if has_test else np.arange(data.num_nodes)
-    if count > len(pool):
-        kind = "test nodes" if has_test else "nodes"
-        raise InputError(f"{spec!r} asks for {count} nodes, but there are only {len(pool)} {kind}")
-    drawn = np.random.default_rng(seed).choice(pool, size=count, replace=False)
-    return sorted(drawn.tolist())

@@ -43,6 +43,7 @@ def read(folder: str, *, edge_labels: bool) -> list[Data]:
 
 
 def _graphs(raw: Path, folder: str) -> list[Data]:
+    _check_owners(raw, folder)
     whole, slices, sizes = read_tu_data(str(raw), folder)
     x = whole.x[:, sizes["num_node_attributes"] :]  # (N, d)
     attributed = whole.edge_attr is not None and sizes["num_edge_labels"] > 0
@@ -59,14 +60,19 @@ def _graphs(raw: Path, folder: str) -> list[Data]:
     return graphs
 
 
-def _check_sizes(raw: Path, folder: str, *, x: Tensor, y: Tensor, bounds: list[int]) -> None:
-    """Raise `DatasetError` where files disagree, which the reader does not notice."""
-    indicator = np.loadtxt(raw / f"{folder}_graph_indicator.txt", dtype=np.int64, ndmin=1)
+def _check_owners(raw: Path, folder: str) -> None:
+    """Raise `DatasetError` if a graph has no nodes, or nodes that stand apart."""
+    words = (raw / f"{folder}_graph_indicator.txt").read_text().split()
+    indicator = np.array(words, dtype=np.int64)
     if not np.isin(np.diff(indicator, prepend=0), (0, 1)).all():
         raise DatasetError(
             f"{raw}/{folder}_graph_indicator.txt: expected numbers 1, 1, …, 2, 2, … without a gap, "
             f"got others: delete {raw.parent} to download the data set again"
         )
+
+
+def _check_sizes(raw: Path, folder: str, *, x: Tensor, y: Tensor, bounds: list[int]) -> None:
+    """Raise `DatasetError` where files disagree, which the reader does not notice."""
     for what, part, found, expected in (
         ("nodes", "node_labels", x.size(0), bounds[-1]),
         ("graphs", "graph_labels", y.size(0), len(bounds) - 1),

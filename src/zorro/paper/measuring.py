@@ -12,7 +12,8 @@ from typing import Any
 from zorro.paper.experiment import Settings
 from zorro.paper.jobs import Job, Measured, Place, loaded
 from zorro.runs import folder as folders
-from zorro.runs.manifest import Manifest, assembled, digest, model_digest
+from zorro.runs.digests import digest, model_digest
+from zorro.runs.manifest import Manifest, assembled
 from zorro.runs.run import Run
 from zorro.runs.store import Store
 from zorro.runs.task import Answer, Query

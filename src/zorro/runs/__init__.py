@@ -1,10 +1,11 @@
-"""Many nodes: runs that are kept, resumed, and computed on one machine or many."""
+"""Many nodes or graphs: runs that are kept, resumed, and computed on one machine or many."""
 
 from __future__ import annotations
 
 from zorro.runs.engines import ENGINES, Engine, EngineName
 from zorro.runs.listing import BrokenRun, ListedRun, find_runs
-from zorro.runs.run import Failure, Row, Run, explain_graphs, explain_many, open_run
+from zorro.runs.many import explain_graphs, explain_many
+from zorro.runs.run import Failure, Row, Run, open_run
 from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome, Query, Task
 

@@ -1,9 +1,16 @@
-"""The explainer that a run was made with, to ask it more."""
+"""The data, the model and the explainer that a run was made with, to ask it more."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from torch import nn
+
+from zorro.errors import InputError
+from zorro.runs.digests import model_digest
+from zorro.runs.given import GivenData
+from zorro.runs.run import Run
 
 # Of a run's parameters, those that an explainer takes; noise needs the features.
 _TAKEN = (
@@ -30,3 +37,31 @@ def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if parameters.get("search") == "paper" and parameters.get("tau", 0) < 1:
         options.pop("delta", None)  # it is None there since the paper's search claims nothing
     return options
+
+
+def refuse_other_data(run: Run, data: GivenData, model_kwargs: Mapping[str, Any]) -> None:
+    """Raise `InputError` unless a run was made with this data.
+
+    Args:
+        run: to ask more.
+        data: a graph, or several.
+        model_kwargs: further arguments of the model, as the run was given them.
+    """
+    kept = run.manifest["data"]["sha256"]
+    found = data.described(model_kwargs, lambda done, total: None)["sha256"]
+    if found != kept:
+        raise InputError(
+            f"{data.level} data: {run.path} was made with other data (digest {kept[:12]} there, "
+            f"{found[:12]} here): give them, and the model_kwargs if there were any, as they were "
+            "then"
+        )
+
+
+def refuse_other_model(run: Run, model: nn.Module) -> None:
+    """Raise `InputError` unless a run was made with this model."""
+    kept, found = run.manifest["model"]["sha256"], model_digest(model)
+    if found != kept:
+        raise InputError(
+            f"model: {run.path} was made with another model (digest {kept[:12]} there, "
+            f"{found[:12]} here): give the model with the weights that it had then"
+        )

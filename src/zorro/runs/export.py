@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from zorro.errors import MissingExtraError, RunError
 from zorro.files.whole_file import whole_file
-from zorro.runs.flat import COLUMNS, flat_rows
+from zorro.runs.flat import columns, flat_rows
 from zorro.runs.run import Run
 
 _ROWS_AT_ONCE = 2000
@@ -32,7 +32,7 @@ def to_parquet(run: Run, path: str | Path) -> int:
         "integers": pa.list_(pa.int64()),
         "numbers": pa.list_(pa.float64()),
     }
-    schema = pa.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
+    schema = pa.schema([(name, types[kind]) for name, kind in columns(run.level).items()])
 
     def write(file: IO[bytes]) -> int:
         count = 0
@@ -51,9 +51,9 @@ def to_csv(run: Run, path: str | Path) -> int:
     def write(file: IO[bytes]) -> int:
         count = 0
         text = _Encoded(file)
-        writer = csv.DictWriter(text, list(COLUMNS), lineterminator="\n")
+        writer = csv.DictWriter(text, list(columns(run.level)), lineterminator="\n")
         writer.writeheader()
-        for row in flat_rows(run.stored_rows()):
+        for row in flat_rows(run.stored_rows(), run.level):
             writer.writerow(
                 {
                     name: json.dumps(value) if isinstance(value, list) else value
@@ -100,7 +100,7 @@ class _Encoded:
 
 
 def _batches(run: Run) -> Iterator[list[dict[str, Any]]]:
-    rows = flat_rows(run.stored_rows())
+    rows = flat_rows(run.stored_rows(), run.level)
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         yield some
 

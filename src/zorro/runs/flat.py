@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from zorro.explanation import Explanation
+from zorro.question import Level
 from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome
 
-# The columns, and what they hold.
-COLUMNS: dict[str, str] = {
-    "node": "integer",
+# What they hold; before them stands the node's or graph's number, by its level's name.
+_OTHERS: dict[str, str] = {
     "level": "text",
     "status": "text",
     "caveat": "text",
@@ -46,27 +46,31 @@ COLUMNS: dict[str, str] = {
     "error": "text",
     "seconds": "number",
 }
-TIMINGS = ("seconds",)  # all else is the same whoever computes it
-
-
 DAMAGED = "damaged"  # the status of a row that cannot be read
 
 
-def flat_rows(rows: Iterable[tuple[Outcome | None, object]]) -> Iterator[dict[str, Any]]:
+def columns(level: Level) -> dict[str, str]:
+    """Return the columns of a run of that level, and what they hold."""
+    return {level: "integer", **_OTHERS}
+
+
+def flat_rows(
+    rows: Iterable[tuple[Outcome | None, object]], level: Level
+) -> Iterator[dict[str, Any]]:
     """Yield a flat row for each of `Run.stored_rows`; what a failed one does not have is None."""
     for outcome, meant in rows:
-        row: dict[str, Any] = dict.fromkeys(COLUMNS)
+        row: dict[str, Any] = {**dict.fromkeys(columns(level)), "level": level}
         if outcome is None:
             assert isinstance(meant, DamagedRow)
             yield row | {
-                "node": meant.node,
+                level: meant.node,
                 "status": DAMAGED,
                 "certified": False,
                 "error": meant.reason,
             }
             continue
         row |= {
-            "node": outcome.query.node,
+            level: outcome.query.node,
             "status": outcome.status,
             "certified": outcome.certified,
             "error": outcome.error,
@@ -81,7 +85,6 @@ def _flat(explanation: Explanation) -> dict[str, Any]:
     p, graph, fidelity = explanation.parameters, explanation.graph, explanation.fidelity
     certificate, versus = explanation.certificate, explanation.versus
     return {
-        "level": explanation.query.level,
         "caveat": explanation.caveat,
         "predicted_class": explanation.predicted_class,
         "probability": explanation.probability,

@@ -1,44 +1,32 @@
-"""Explain many nodes, and read what came of it."""
+"""What is kept of a run, to be read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-import torch
-from torch import Tensor
-from torch_geometric.data import Data
-
-from zorro.arguments import whole_number, whole_numbers
-from zorro.data.graph_validation import listed_graphs
+from zorro.arguments import whole_number
 from zorro.elements import KINDS
 from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explanation import Explanation, GraphSummary
-from zorro.graph.edge_index import Edges
-from zorro.graph.features import Features, size_of
-from zorro.model.function_model import as_module
-from zorro.model.predictor import Model
 from zorro.question import Level
 from zorro.runs import folder as folders
-from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.flat import flat_rows
-from zorro.runs.manifest import Manifest, describe
+from zorro.runs.manifest import Manifest
 from zorro.runs.store import Counts, DamagedRow, Store
-from zorro.runs.task import GivenTask, GraphsTask, Outcome, Outcomes, Query, Task
+from zorro.runs.task import Outcome
 
 if TYPE_CHECKING:
     import pandas
 
-_QUESTION = ("why_not", "contrast")
-
 
 @dataclass(frozen=True)
 class Failure:
-    """A node that could not be explained, and why."""
+    """A node or graph that could not be explained, and why."""
 
-    node: int
+    node: int  # or the graph's number, as the run's level says
     error: str
     trace: str | None
 
@@ -46,10 +34,10 @@ class Failure:
 Row = Explanation | Failure | DamagedRow
 
 
-def described(row: DamagedRow) -> str:
-    """Say which row is damaged, and why."""
+def described(row: DamagedRow, level: Level) -> str:
+    """Say which row of a run of that level is damaged, and why."""
     where = "a row" if row.position is None else f"row {row.position}"
-    whose = "" if row.node is None else f" (node {row.node})"
+    whose = "" if row.node is None else f" ({level} {row.node})"
     return f"{where}{whose} is damaged: {row.reason}"
 
 
@@ -66,13 +54,15 @@ class Run:
         self.manifest: Manifest = folders.read_manifest(self.path)
 
     def __iter__(self) -> Iterator[Explanation]:
-        """Yield the explanations, in the order in which nodes were asked for.
+        """Yield the explanations, in the order in which they were asked for.
 
         A damaged row raises `RunError`; with `rows` the others can be read.
         """
         for row in self.rows(failed=False):
             if isinstance(row, DamagedRow):
-                raise RunError(f"{self.path}: {described(row)}: the other rows can be read")
+                raise RunError(
+                    f"{self.path}: {described(row, self.level)}: the other rows can be read"
+                )
             if isinstance(row, Explanation):
                 yield row
 
@@ -89,7 +79,7 @@ class Run:
 
     @property
     def asked(self) -> int:
-        """How many nodes were asked for."""
+        """How many nodes or graphs were asked for."""
         return int(self.manifest["queries"]["count"])
 
     def counts(self) -> Counts:
@@ -106,15 +96,15 @@ class Run:
             return {kind: store.median_length(kind) for kind in kinds if kind in KINDS}
 
     def explanation(self, node: SupportsIndex) -> Explanation:
-        """Return the explanation of a node."""
-        node = whole_number("node", node)
+        """Return the explanation of a node, or of a graph in a run of graphs."""
+        node = whole_number(self.level, node)
         for row in self.rows(node=node):
             if isinstance(row, Failure):
-                raise InputError(f"node: {node} could not be explained: {row.error}")
+                raise InputError(f"{self.level}: {node} could not be explained: {row.error}")
             if isinstance(row, DamagedRow):
-                raise RunError(f"{self.path}: {described(row)}")
+                raise RunError(f"{self.path}: {described(row, self.level)}")
             return row
-        raise InputError(f"node: {node} has not been explained in {self.path}")
+        raise InputError(f"{self.level}: {node} has not been explained in {self.path}")
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield the explanations that can be read; of damaged rows only `rows` tells."""
@@ -123,7 +113,7 @@ class Run:
                 yield row
 
     def failures(self) -> list[Failure]:
-        """Return the nodes that could not be explained."""
+        """Return the nodes or graphs that could not be explained."""
         return [row for row in self.rows(failed=True) if isinstance(row, Failure)]
 
     def damaged(self) -> list[DamagedRow]:
@@ -131,10 +121,10 @@ class Run:
         return [row for row in self.rows() if isinstance(row, DamagedRow)]
 
     def rows(self, **which: Any) -> Iterator[Row]:
-        """Yield every row in the order in which nodes were asked for, whatever became of it.
+        """Yield every row in the order in which it was asked for, whatever became of it.
 
         An explanation, a failure, or a damaged row with the reason why it cannot be used: columns
-        of other types, a text that is no explanation, one of another node, or one that disagrees
+        of other types, a text that is no explanation, one of another query, or one that disagrees
         with the row about what was shown. If the file itself ends in the middle, the last one is
         damaged and says so.
 
@@ -171,12 +161,12 @@ class Run:
             yield from store.outcomes(**which)
 
     def frame(self) -> pandas.DataFrame:
-        """Return one row per query, with lists of nodes and features."""
+        """Return one row per query, see `flat.columns`."""
         try:
             import pandas
         except ImportError:
             raise MissingExtraError("a data frame", "runs") from None
-        return pandas.DataFrame(list(flat_rows(self.stored_rows())))
+        return pandas.DataFrame(list(flat_rows(self.stored_rows(), self.level)))
 
     def _row(self, outcome: Outcome) -> Row:
         """Return what an outcome stands for, if it is consistent."""
@@ -185,7 +175,7 @@ class Run:
             return Failure(query.node, outcome.error or "", outcome.trace)
         if not 0 <= query.position < self.asked:
             return DamagedRow(
-                query.position, query.node, f"position: {self.asked} nodes were asked for"
+                query.position, query.node, f"position: {self.asked} {self.level}s were asked for"
             )
         try:
             found = Explanation.from_json(outcome.explanation)
@@ -195,7 +185,7 @@ class Run:
         if found.status == "conditional":  # which earlier versions called something else
             told = (query.node, "conditional", False)
         if (found.query.index, found.status, found.certified) != told:
-            reason = "node, status or certified: not those of the explanation"
+            reason = f"{self.level}, status or certified: not those of the explanation"
             return DamagedRow(query.position, query.node, reason)
         if found.query.level != self.level:
             reason = f"level: {found.query.level}, in a run of level {self.level}"
@@ -221,177 +211,5 @@ class Run:
 
 
 def open_run(path: str | Path) -> Run:
-    """Return a run that `explain_many` or `zorro explain --out` made."""
+    """Return a run that `explain_many`, `explain_graphs` or `zorro explain --out` made."""
     return Run(path)
-
-
-def explain_many(
-    model: Model,
-    x: Tensor | Features,
-    edge_index: Tensor | Edges,
-    nodes: Iterable[SupportsIndex],
-    *,
-    out: str | Path,
-    engine: EngineName | Engine = "auto",
-    workers: int | None = None,
-    threads: int = 1,
-    address: str | None = None,
-    gpus_per_worker: float = 0.0,
-    device: str | torch.device | None = None,
-    retry_failed: bool = False,
-    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
-    **options: Any,
-) -> Run:
-    """Explain many nodes and keep the explanations in a folder.
-
-    Called again with the same arguments it computes only what is missing, whatever ended it. A
-    node that cannot be explained does not end it: see `Run.failures`.
-
-    Args:
-        model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
-        x: (N, d), or the features of a stored graph.
-        edge_index: (2, E), or its edges.
-        nodes: which to explain, each once: ids, or a mask (N,) such as PyG's `data.test_mask`.
-        out: the run's folder.
-        engine: `"in-process"`, `"processes"` (of this machine), `"ray"`, or `"auto"`: processes
-            for more than a few nodes. What is found does not depend on it.
-        workers: how many; one per core when None.
-        threads: of torch in each worker; on small graphs more are slower.
-        address: of a Ray cluster; one is started on this machine when None.
-        gpus_per_worker: that each worker on Ray is to have.
-        device: to which each worker takes model and graph, such as `"cuda"`; where they are when
-            None. A run begun on one may go on on another.
-        retry_failed: explain nodes again that could not be explained.
-        on_outcome: called with each outcome once it is kept.
-        options: of `Zorro` and of `Zorro.explain`.
-    """
-    question = _question(options)
-    if device is not None and not (isinstance(x, Tensor) and isinstance(edge_index, Tensor)):
-        raise InputError(f"device: expected None for a stored graph, got '{device}'")
-    task = GivenTask(as_module(model), x, edge_index, options, question, device)
-    every = distinct(nodes, size_of(x)[0])
-    wanted = _engine(engine, every, workers, threads, address, gpus_per_worker)
-    return _kept(Path(out), task, every, wanted, retry_failed, on_outcome)
-
-
-def explain_graphs(
-    model: Model,
-    graphs: Sequence[Data],
-    numbers: Iterable[SupportsIndex] | None = None,
-    *,
-    out: str | Path,
-    engine: EngineName | Engine = "auto",
-    workers: int | None = None,
-    threads: int = 1,
-    address: str | None = None,
-    gpus_per_worker: float = 0.0,
-    device: str | torch.device | None = None,
-    retry_failed: bool = False,
-    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
-    **options: Any,
-) -> Run:
-    """Explain a model's answers for many graphs and keep the explanations in a folder.
-
-    Called again with the same arguments it computes only what is missing, as `explain_many`.
-
-    Args:
-        model: called as `model(x, edge_index, batch=…, **model_kwargs)`.
-        graphs: PyG's `Data`: a list, a data set.
-        numbers: which to explain, each once; a mask will do too; all when None.
-        out: the run's folder.
-        engine: see `explain_many`.
-        workers: how many; one per core when None.
-        threads: of torch in each worker.
-        address: of a Ray cluster; one is started on this machine when None.
-        gpus_per_worker: that each worker on Ray is to have.
-        device: to which each worker takes model and graphs; where they are when None.
-        retry_failed: explain graphs again that could not be explained.
-        on_outcome: called with each outcome once it is kept.
-        options: of `Zorro.of_graphs` and of `Zorro.explain`.
-    """
-    question = _question(options)
-    listed = listed_graphs(graphs)
-    task = GraphsTask(as_module(model), listed, options, question, device)
-    every = distinct(range(len(listed)) if numbers is None else numbers, len(listed), "numbers")
-    wanted = _engine(engine, every, workers, threads, address, gpus_per_worker)
-    return _kept(Path(out), task, every, wanted, retry_failed, on_outcome)
-
-
-def _question(options: dict[str, Any]) -> dict[str, Any]:
-    """Take what is asked of `Zorro.explain` out of all options."""
-    question = {name: options.pop(name) for name in _QUESTION if name in options}
-    if question.get("why_not") is not None:
-        question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
-    return question
-
-
-def _engine(
-    engine: EngineName | Engine,
-    every: Sequence[int],
-    workers: int | None,
-    threads: int,
-    address: str | None,
-    gpus_per_worker: float,
-) -> Engine:
-    return engine_of(
-        engine,
-        queries=len(every),
-        workers=workers,
-        threads=threads,
-        address=address,
-        gpus_per_worker=gpus_per_worker,
-    )
-
-
-def _kept(
-    out: Path,
-    task: GivenTask | GraphsTask,
-    every: Sequence[int],
-    engine: Engine,
-    retry_failed: bool,
-    on_outcome: Callable[[Outcome], None],
-) -> Run:
-    """Explain what a run lacks, telling of each outcome; return the run."""
-    manifest = describe(task, every)
-    recorded = record(out, task, every, manifest=manifest, engine=engine, retry_failed=retry_failed)
-    for outcome in recorded:
-        on_outcome(outcome)
-    return open_run(out)
-
-
-def distinct(nodes: Iterable[SupportsIndex], count: int, name: str = "nodes") -> list[int]:
-    """Return each query once, in order, if all are numbers below `count`."""
-    every = list(dict.fromkeys(whole_numbers(name, nodes, count)))
-    if not every:
-        raise InputError(f"{name}: expected at least one, got none")
-    return every
-
-
-def record(
-    path: Path,
-    task: Task,
-    nodes: Sequence[int],
-    *,
-    manifest: Manifest,
-    engine: Engine,
-    retry_failed: bool = False,
-) -> Outcomes:
-    """Explain what a run lacks, and yield each outcome once it is kept."""
-    with folders.locked(path):
-        folders.prepare(path, manifest)
-        with Store(path / folders.OUTCOMES, write=True) as store:
-            ended = bytearray(len(nodes))  # small whatever the run's size
-            for position, node in store.ended(failed_too=not retry_failed):
-                # A row about another node than was asked for is replaced, one too many left alone.
-                if position in range(len(nodes)) and node == nodes[position]:
-                    ended[position] = 1
-            if retry_failed:
-                for row in open_run(path).damaged():
-                    if row.position is not None and 0 <= row.position < len(nodes):
-                        ended[row.position] = 0
-            missing = (
-                Query(position, node) for position, node in enumerate(nodes) if not ended[position]
-            )
-            for outcome in engine.map(task, missing):
-                store.add(outcome)
-                yield outcome

@@ -5,20 +5,17 @@ from __future__ import annotations
 import copy
 import time
 import traceback
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from zorro.arguments import check_device
 from zorro.explainer import Zorro
-from zorro.graph.edge_index import Edges
-from zorro.graph.features import Features
 from zorro.model.memory import default_budget, give_back_surplus
+from zorro.runs.given import Device, GivenData
 
 
 @dataclass(frozen=True)
@@ -74,76 +71,40 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class GivenTask:
-    """Explanations of one model's predictions, model and graph being at hand.
+    """Explanations of one model's answers, model and data being at hand.
 
     Args:
-        model: called as `model(x, edge_index, **model_kwargs)`.
-        x: (N, d), or the features of a stored graph.
-        edge_index: (2, E), or its edges.
-        options: further options of `Zorro`.
+        model: called as `Zorro` or `Zorro.of_graphs` calls it.
+        data: what is explained.
+        options: further options of `Zorro` or `Zorro.of_graphs`.
         question: further options of `Zorro.explain`.
-        device: to which a worker takes model and graph; where they are when None.
+        device: to which a worker takes model and data; where they are when None.
     """
 
     model: nn.Module
-    x: Tensor | Features
-    edge_index: Tensor | Edges
+    data: GivenData
     options: Mapping[str, Any] = field(default_factory=dict)
     question: Mapping[str, Any] = field(default_factory=dict)
-    device: str | torch.device | None = None
+    device: Device | None = None
 
     def open(self, *, workers: int = 1) -> Answer:
-        """Return what explains a node."""
+        """Return what explains a query."""
         return partial(self.zorro(workers=workers).explain, **self.question)
 
     def zorro(self, *, workers: int = 1) -> Zorro:
         """Return the explainer, with its share of the memory."""
-        model, x, edge_index, options = self.model, self.x, self.edge_index, dict(self.options)
-        if self.device is not None and isinstance(x, Tensor) and isinstance(edge_index, Tensor):
+        model, data, options = self.model, self.data, dict(self.options)
+        if self.device is not None:
             check_device("device", self.device)
             model = copy.deepcopy(model).to(self.device)  # the caller's stays where it is
-            x, edge_index = x.to(self.device), edge_index.to(self.device)
+            data = data.to(self.device)
             options["model_kwargs"] = {
                 name: value.to(self.device) if isinstance(value, Tensor) else value
                 for name, value in (options.get("model_kwargs") or {}).items()
             }
         if options.get("memory") is None:
-            options["memory"] = default_budget(x.device) // workers
-        return Zorro(model, x, edge_index, **options)
-
-
-@dataclass(frozen=True)
-class GraphsTask:
-    """Explanations of a model's answers for whole graphs, model and graphs being at hand.
-
-    Args:
-        model: called as `model(x, edge_index, batch=…, **model_kwargs)`.
-        graphs: PyG's `Data`.
-        options: further options of `Zorro.of_graphs`.
-        question: further options of `Zorro.explain`.
-        device: to which a worker takes model and graphs; where they are when None.
-    """
-
-    model: nn.Module
-    graphs: Sequence[Data]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    question: Mapping[str, Any] = field(default_factory=dict)
-    device: str | torch.device | None = None
-
-    def open(self, *, workers: int = 1) -> Answer:
-        """Return what explains a graph."""
-        return partial(self.zorro(workers=workers).explain, **self.question)
-
-    def zorro(self, *, workers: int = 1) -> Zorro:
-        """Return the explainer, with its share of the memory."""
-        model, graphs, options = self.model, self.graphs, dict(self.options)
-        if self.device is not None:
-            check_device("device", self.device)
-            model = copy.deepcopy(model).to(self.device)  # the caller's stays where it is
-            graphs = [graph.clone().to(self.device) for graph in graphs]
-        if options.get("memory") is None:
-            options["memory"] = default_budget(graphs[0].x.device) // workers
-        return Zorro.of_graphs(model, graphs, **options)
+            options["memory"] = default_budget(data.device) // workers
+        return data.explainer(model, options)
 
 
 def answered(answer: Answer, query: Query) -> Outcome:

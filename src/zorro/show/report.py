@@ -17,7 +17,7 @@ from zorro.graph.features import Features
 from zorro.graph.names import Labels, Names
 from zorro.runs import Run, open_run
 from zorro.runs.again import options_of
-from zorro.runs.manifest import data_digest, model_digest
+from zorro.runs.digests import data_digest, model_digest
 from zorro.show.page import payload
 from zorro.show.page.html import REPORT_SCRIPTS, inlined
 from zorro.show.page.surroundings import Surroundings, predicted_classes

@@ -62,4 +62,4 @@ class Backlog:
         if self._deaths[suspect.position] < MOST_DEATHS:
             self._returned.append(suspect)
             return None
-        return failed(suspect, f"the worker died {MOST_DEATHS} times on this node: {cause}")
+        return failed(suspect, f"the worker died {MOST_DEATHS} times on this query: {cause}")

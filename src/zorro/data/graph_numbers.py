@@ -1,0 +1,22 @@
+"""Which graphs of a set to explain."""
+
+from __future__ import annotations
+
+from zorro.data.graph_dataset import GraphDataset
+from zorro.data.selection import select
+
+
+def parse_graphs(spec: str, dataset: GraphDataset, *, seed: int = 0) -> list[int]:
+    """Return the numbers of the graphs that `spec` names.
+
+    `spec` is numbers ("12,57"), "random:20" (drawn with `seed` from the test graphs, or from all
+    graphs where there are none; ascending), "test" or "all".
+    """
+    return select(
+        spec,
+        what="graphs",
+        count=len(dataset.graphs),
+        test=lambda: dataset.test.numpy() if dataset.test.numel() else None,
+        lacking="test graphs",
+        seed=seed,
+    )
