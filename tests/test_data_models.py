@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parent))
 from plain_loop import plain_fidelity
 
 NODES, FEATURES, CLASSES = 24, 6, 3
-QUERY = 7
+QUERY = 3
 QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
 
 
@@ -57,15 +57,15 @@ class OfGraphs(nn.Module):
 class OfLinks(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv = gnn.GCNConv(FEATURES, 8)
+        self.conv = gnn.GCNConv(FEATURES, 8, bias=False)
 
     def forward(self, data):
         z = self.conv(data.x, data.edge_index).tanh()
         source, target = data.edge_label_index
-        return (z[source] * z[target]).sum(-1) * 4 - 0.1
+        return (z[source] * z[target]).sum(-1)
 
 
-def trained(net, seed=5):
+def trained(net, seed=4):
     torch.manual_seed(seed)
     with torch.no_grad():
         for parameter in net.parameters():
@@ -97,6 +97,7 @@ def some_graphs(count=10):
 
 
 def assert_same(one, other):
+    assert one.status == other.status == "certified"
     assert one.selected == other.selected
     assert one.steps == other.steps
     assert one.fidelity == other.fidelity
@@ -118,7 +119,6 @@ def test_nodes(graph, evaluator, form):
     options = {**QUICK, "evaluator": evaluator}
     explanation = Zorro(given, graph.x, graph.edge_index, **options).explain(QUERY)
     assert explanation.evaluator == evaluator
-    assert explanation.status == "certified"
     assert_same(explanation, Zorro(by_hand, graph.x, graph.edge_index, **options).explain(QUERY))
     assert model.training
     model.eval()
@@ -215,7 +215,7 @@ def assert_holds_of(model, graphs, number, explanation, samples=300):
     assert stayed / samples > 0.8 - 4 * math.sqrt(0.8 * 0.2 / samples)
 
 
-def test_what_graphs_have_can_be_left_out(caplog):
+def test_what_graphs_have_can_be_left_out():
     graphs, model = some_graphs(), trained(OfGraphs())
     with pytest.raises(ModelError, match=r"one Data that holds x, edge_index, batch: pass"):
         Zorro.of_graphs(model, graphs, model_kwargs={}).explain(0)
@@ -243,15 +243,15 @@ def test_runs_of_nodes_and_of_graphs(graph, tmp_path):
         model,
         graph.x,
         graph.edge_index,
-        [QUERY, 3],
+        [QUERY, 9],
         out=tmp_path / "nodes",
         engine="processes",
         workers=1,
         **QUICK,
     )
     (first, _) = run
-    assert first.selected == Zorro(model, graph.x, graph.edge_index, **QUICK).explain(7).selected
-    graphs, model = some_graphs(), trained(OfGraphs())
+    assert first.selected == Zorro(model, graph.x, graph.edge_index, **QUICK).explain(3).selected
+    graphs, model = some_graphs(), trained(OfGraphs(), seed=1)
     (one,) = explain_graphs(model, graphs, [1], out=tmp_path / "graphs", **QUICK)
     assert one.selected == Zorro.of_graphs(model, graphs, **QUICK).explain(1).selected
     graphs[1].edge_attr = graphs[1].edge_attr + 1

@@ -12,6 +12,11 @@ from zorro.model.signature import names, parameters_of, renaming_line, takes
 
 BATCH = "batch"
 _WORDS = ("batch", "graph", "index")
+_ONE_BY_ONE = (
+    "`lambda x, edge_index, batch: torch.cat([model(x[batch == i], "
+    "torch_geometric.utils.subgraph(batch == i, edge_index, relabel_nodes=True)[0]).view(1, -1) "
+    "for i in range(int(batch.max()) + 1)])`"
+)
 
 
 def as_graph_model(model: Any) -> nn.Module:
@@ -20,8 +25,8 @@ def as_graph_model(model: Any) -> nn.Module:
     if takes(module, BATCH):
         return module
     taken = names(parameters_of(module) or ())
-    others = f"; it takes {', '.join(taken)}" if taken else ""
+    line = renaming_line(module, BATCH, words=_WORDS) if len(taken) > 2 else _ONE_BY_ONE
     raise InputError(
-        f"model: expected one that takes {BATCH}, each node's graph, and pools by it, got "
-        f"{type(module).__name__}{others}: pass {renaming_line(module, BATCH, words=_WORDS)}"
+        f"model: expected one that takes {BATCH}, each node's graph, got one that takes "
+        f"{', '.join(taken)}: pass {line}"
     )
