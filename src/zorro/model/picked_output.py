@@ -11,6 +11,7 @@ from zorro.errors import InputError
 from zorro.model.as_module import as_module
 from zorro.model.function_model import FunctionModel
 
+_MOST_ADVISED = 4  # ways to pick a part, in an error
 Part: TypeAlias = Callable[[Any], Any] | str  # a function of what the model returns, or a name
 
 
@@ -74,12 +75,13 @@ def advice(output: Any, rows: int) -> str:
 
     Args:
         output: what it returned, which is no tensor.
-        rows: that scores have; the first part that has as many is taken for them.
+        rows: that scores have; parts that have as many may be them.
     """
     parts = list(_parts(output))
     fitting = [way for way, part in parts if _has_rows(part, rows)]
     ways = fitting or [way for way, part in parts if isinstance(part, Tensor)]
-    return f"pass output={ways[0] if ways else 'lambda out: …'}, which picks the scores"
+    either = " or ".join(f"output={way}" for way in ways[:_MOST_ADVISED] or ["lambda out: …"])
+    return f"pass {either}, which{'ever' if len(ways) > 1 else ''} picks the scores"
 
 
 def _parts(output: Any) -> Iterator[tuple[str, Any]]:
