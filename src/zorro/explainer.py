@@ -33,16 +33,19 @@ from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, features_of
 from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
+from zorro.model.data_model import kwargs_of_graphs
+from zorro.model.graph_model import as_graph_model
 from zorro.model.inference_mode import ordinary, outside_inference_mode
 from zorro.model.link_model import as_link_model
 from zorro.model.memory import default_budget
+from zorro.model.picked_output import picked
 from zorro.model.predictor import Model, Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
 from zorro.question.asking import ABOUT_LINKS
 from zorro.question.decision import Comparison, Contrast, Side
 from zorro.question.options import Search, check_parameters
 from zorro.question.parameters import PARAMETERS, parameters_of
-from zorro.question.reading import READINGS, Reading, reading_of
+from zorro.question.reading import READINGS, Output, Reading, reading_of
 from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
 from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
@@ -59,9 +62,10 @@ class Zorro:
     Explanation(node 2521 → class 3: 2 nodes × 10 features, fidelity 0.91 [0.89, 0.93], certified)
 
     Args:
-        model: a module or a function, called as `model(x, edge_index, **model_kwargs)`; returns
-            class scores (N, C), or one number per node (see `threshold`). Its weights may change
-            between two calls of a method, not during one.
+        model: a module or a function, called as `model(x, edge_index, **model_kwargs)`, or, if it
+            takes one argument, as `model(data)` with a `Data` of these; returns class scores
+            (N, C), or one number per node (see `threshold`), or more than that (see `output`). Its
+            weights may change between two calls of a method, not during one.
         x: (N, d) features; dense, sparse COO or sparse CSR, or those of a stored graph. Integers
             (categories) and truth values are refilled with the column's own values.
         edge_index: (2, E), or the edges of a stored graph.
@@ -113,7 +117,9 @@ class Zorro:
         side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;
             `"up"`, a value that is to stay up, that it falls by more; `"down"`, that it rises by
             more.
-        output: of a model with several values: the column of the one that is explained.
+        output: of a model with several values: the column of the one that is explained. Of a model
+            that returns a tuple or a dictionary, whatever is asked: what picks the scores, as
+            `lambda out: out[0]` or `"logits"`.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
         keep: what a set may be of, `("nodes", "features")` or one of them; what is not selectable
@@ -152,7 +158,7 @@ class Zorro:
         tolerance: float | None = None,
         tolerance_share: float | None = None,
         side: Side = "both",
-        output: SupportsIndex | None = None,
+        output: Output | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
         keep: Sequence[Kind] = KINDS,
         feature_groups: Iterable[Iterable[SupportsIndex]] | None = None,
@@ -190,6 +196,7 @@ class Zorro:
             side=side,
             output=output,
         )
+        model = picked(model, output)
         self._begin(model, graph.features, source, asked, noise, evaluator, memory, reading)
 
     @classmethod
@@ -210,11 +217,13 @@ class Zorro:
         >>> zorro.explain(5)                                            # doctest: +SKIP
 
         Args:
-            model: called as `model(x, edge_index, batch=batch, **model_kwargs)`; returns class
-                scores (B, C) of the graphs in a batch, or one number each (see `threshold`).
+            model: called as `model(x, edge_index, batch=batch, **model_kwargs)`, or, if it takes
+                one argument, as `model(data)`; returns class scores (B, C) of the graphs in a
+                batch, or one number each (see `threshold`).
             graphs: PyG's `Data`, each with `x` (n, d) and `edge_index`: a list, a data set.
             model_kwargs: further arguments of the model; a text names an attribute of the graphs:
-                `{"edge_weight": "edge_attr"}`.
+                `{"edge_weight": "edge_attr"}`. When None, a model of one argument gets all
+                that the graphs have a row of for each node or edge.
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
         listed = listed_graphs(graphs)
@@ -223,10 +232,13 @@ class Zorro:
         if isinstance(given["noise"], str) and given["feature_groups"] is None:
             propose_groups(pool.in_memory, given["noise"])
 
-        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
-            return WholeGraphs(predictor, listed, model_kwargs=model_kwargs)
+        module = as_graph_model(model)
+        further = kwargs_of_graphs(module, listed, model_kwargs)
 
-        return cls.from_source(model, pool, source, options)
+        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
+            return WholeGraphs(predictor, listed, model_kwargs=further)
+
+        return cls.from_source(module, pool, source, options)
 
     @classmethod
     @outside_inference_mode
@@ -304,7 +316,7 @@ class Zorro:
         given = _given(options)
         zorro = cls.__new__(cls)
         zorro._begin(
-            model,
+            picked(model, given["output"]),
             features,
             source,
             parameters_of(**{name: given[name] for name in PARAMETERS}),

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from torch import Tensor, nn
 
 from zorro.errors import InputError
-from zorro.model.function_model import FunctionModel, as_module
+from zorro.model.as_module import uncalled
+from zorro.model.data_model import DataModel, takes_data
+from zorro.model.signature import names, parameters_of, renaming_line, takes
 
 LINKS = "edge_label_index"
+_WORDS = ("label", "link", "pair", "edges")
 
 
 def as_link_model(model: Any) -> nn.Module:
     """Return the module that is called as `model(x, edge_index, edge_label_index=…)`."""
-    module = as_module(model)
-    if _takes_links(module):
-        return module
-    if callable(getattr(module, "encode", None)) and callable(getattr(module, "decode", None)):
+    module = uncalled(model)
+    encodes = callable(getattr(module, "encode", None)) and callable(
+        getattr(module, "decode", None)
+    )
+    if encodes and LINKS not in names(parameters_of(module) or ()):
         return EncodedLinks(module)
+    if takes_data(module):
+        return DataModel(module)
+    if takes(module, LINKS):
+        return module
     raise InputError(
         f"model: expected one that takes {LINKS}, or has encode(x, edge_index) and "
         f"decode(z, {LINKS}), got {type(module).__name__}: wrap it in a function, "
-        f"`lambda x, edge_index, {LINKS}: …`"
+        f"{renaming_line(module, LINKS, words=_WORDS)}"
     )
 
 
@@ -40,15 +47,3 @@ class EncodedLinks(nn.Module):
         """Return the decoded scores of links (2, k)."""
         encoded = self.model.encode(x, edge_index, **kwargs)  # type: ignore[operator]
         return self.model.decode(encoded, edge_label_index)  # type: ignore[operator]
-
-
-def _takes_links(module: nn.Module) -> bool:
-    called = module.function if isinstance(module, FunctionModel) else module.forward
-    try:
-        parameters = inspect.signature(called).parameters
-    except (TypeError, ValueError):
-        return True  # a scripted one, say: it will complain itself
-    if LINKS in parameters:
-        return True
-    has_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-    return has_any and not hasattr(module, "decode")

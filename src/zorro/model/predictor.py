@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zorro.errors import ModelError
-from zorro.model.function_model import as_module
+from zorro.errors import InputError, ModelError
+from zorro.model.as_module import as_module
+from zorro.model.data_model import DataModel, takes_features_alone
 from zorro.model.model_state import node_level_state, undisturbed
+from zorro.model.picked_output import PickedOutput, advice
 from zorro.question.agreement import close, same_output, tolerance
 from zorro.question.reading import Classes, Reading
 
@@ -60,13 +62,13 @@ class Predictor:
         with undisturbed(self.model), torch.set_grad_enabled(differentiable):
             try:
                 output = self.model(x, edge_index, **kwargs)
-            except torch.OutOfMemoryError:
+            except (torch.OutOfMemoryError, InputError):
                 raise
             except Exception as error:
                 raise ModelError(
                     f"the model raised {type(error).__name__}: {error} (called with x "
                     f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
-                    f"{self._hint(x.size(0))}"
+                    f"{self._hint(x.size(0)) or self._calling_hint(kwargs)}"
                 ) from error
         return self._checked(output, nodes=x.size(0), rows=rows, each=each)
 
@@ -103,15 +105,23 @@ class Predictor:
             "as an argument and pass the tensor in model_kwargs, whose rows follow the nodes"
         )
 
+    def _calling_hint(self, kwargs: Mapping[str, Any]) -> str:
+        """Return what a model that failed was called with, if it is not called as most are."""
+        model = self.model.model if isinstance(self.model, PickedOutput) else self.model
+        if isinstance(model, DataModel):
+            return model.hint(list(kwargs))
+        alone = takes_features_alone(model)
+        return f"; it takes {alone} alone: pass `lambda x, edge_index: model(x)`" if alone else ""
+
     def _checked(self, output: Any, *, nodes: int, rows: int | None, each: str) -> Tensor:
+        wanted = nodes if rows is None else rows
         if not isinstance(output, Tensor):
             raise ModelError(
                 f"the model must return a tensor of class scores, it returned "
-                f"{type(output).__name__}: wrap it so that it returns the scores alone"
+                f"{type(output).__name__}: {advice(output, wanted)}"
             )
         if output.dim() == 1:
             output = output.unsqueeze(1)
-        wanted = nodes if rows is None else rows
         if output.dim() != 2 or output.size(0) != wanted:
             raise ModelError(
                 f"the model must return one row of class scores per {each}, ({wanted}, classes); "

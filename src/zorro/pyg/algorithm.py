@@ -19,6 +19,7 @@ from zorro.errors import InputError
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation, MaskType
 from zorro.model.link_model import as_link_model
+from zorro.model.picked_output import Part, part_of, picked
 from zorro.model.predictor import Predictor
 from zorro.pyg.levels import LEVELS, Call, TaskLevel
 from zorro.question.reading import READINGS, reading_of
@@ -81,6 +82,10 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     PyG's `fidelity` sets what is not selected to zero and is not RDT-fidelity; its
     `visualize_graph` needs an edge mask, which sets of nodes and features do not have; its
     `get_explanation_subgraph` needs a mask of all nodes, so not `common_attributes`.
+
+    PyG itself calls the model as `model(x, edge_index, …)`, and takes what that returns for class
+    scores with `explanation_type="model"`: a model that takes a `Data` or returns more is to be
+    wrapped for PyG. With a `phenomenon`, and in regression, `output` picks a part.
 
     Args:
         graphs: at graph level, further graphs from whose nodes noise is drawn: the data set.
@@ -154,7 +159,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         options = self._options_at(level)
         reading = reading_of(**{name: options[name] for name in READINGS if name in options})
         model = as_link_model(call.model) if level.each == "link" else call.model
-        predictor = Predictor(model, reading=reading)
+        predictor = Predictor(picked(model, options.get("output")), reading=reading)
         scores = predictor.scores(
             call.x, call.edge_index, level.inputs, rows=level.count, each=level.each
         )
@@ -164,6 +169,12 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         tolerance = predictor.reading.spread(scores)
         assert tolerance is not None
         return list(zip(scores[:, 0].tolist(), tolerance.tolist(), strict=True))
+
+    @property
+    def _part(self) -> Part | None:
+        """What picks the scores of a model that returns more."""
+        output = self.options.get("output")
+        return output if isinstance(output, str) or callable(output) else None
 
     @property
     def _is_regression(self) -> bool:
@@ -190,7 +201,11 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
             objections.append(
                 f"tasks of level {', '.join(LEVELS)} (got task_level {model.task_level.value!r})"
             )
-        of_values = [name for name in _OF_VALUES if name in self.options]
+        of_values = [
+            name
+            for name in _OF_VALUES
+            if name in self.options and not (name == "output" and self._part is not None)
+        ]
         if of_values and model.mode != ModelMode.regression:
             objections.append(f"{of_values[0]} only with mode 'regression'")
         if explainer.edge_mask_type is not None:
@@ -211,8 +226,10 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     def _targets(self, target: Tensor, level: TaskLevel) -> list[float]:
         """Return the class or value of each output."""
         count = level.count
+        if self._part is not None and not isinstance(target, Tensor):
+            target = part_of(target, self._part)  # PyG's own prediction, whole
         if isinstance(target, Tensor) and self._is_regression:
-            column = int(self.options.get("output", 0))
+            column = 0 if self._part is not None else int(self.options.get("output", 0))
             target = target[:, column] if target.dim() == 2 else target
         if not isinstance(target, Tensor) or target.shape != (count,):
             came = tuple(target.shape) if isinstance(target, Tensor) else type(target).__name__

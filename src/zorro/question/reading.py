@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, SupportsIndex
+from typing import Any, Protocol, SupportsIndex, TypeAlias
 
 import torch
 from torch import Tensor
@@ -25,6 +26,8 @@ from zorro.question.decision import (
 
 logger = logging.getLogger(__name__)
 
+# A column of a value; or a function of what the model returns, or the name of a part of it.
+Output: TypeAlias = SupportsIndex | Callable[[Any], Any] | str
 _FEW_ROWS = 8  # scores that happen to lie between 0 and 1 on fewer nodes say little
 
 
@@ -237,7 +240,7 @@ def reading_of(
     tolerance: float | None = None,
     tolerance_share: float | None = None,
     side: Side = "both",
-    output: SupportsIndex | None = None,
+    output: Output | None = None,
 ) -> Reading:
     """Return what a user says that the columns mean, or refuse what contradicts itself.
 
@@ -247,8 +250,11 @@ def reading_of(
         tolerance: how far a value may move, or
         tolerance_share: as a share of the spread of the values.
         side: in which direction it may not.
-        output: the column of the value; the first when None.
+        output: the column of the value; the first when None. A function or a name picks a part of
+            what the model returns, before it is read.
     """
+    if isinstance(output, str) or callable(output):
+        output = None
     check_choice("side", side, SIDES)
     given = {"tolerance": tolerance, "tolerance_share": tolerance_share}
     for name, number in given.items():
@@ -266,8 +272,9 @@ def reading_of(
         return Value(column, tolerance, tolerance_share, side)
     if output is not None or side != "both":
         name, got = ("output", output) if output is not None else ("side", side)
+        part = f", or output=lambda out: out[{got}] for a part" if output is not None else ""
         raise InputError(
-            f"{name}: {got!r} is for values: pass tolerance or tolerance_share with it"
+            f"{name}: {got!r} is for values: pass tolerance or tolerance_share with it{part}"
         )
     if label is None:
         return Classes(threshold)

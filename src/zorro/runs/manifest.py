@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch_geometric
+from torch import nn
 
 from zorro.elements import KINDS
 from zorro.errors import RunError
@@ -90,9 +91,17 @@ def describe(
         parameters={
             **_as_told(zorro.parameters),
             **options,
+            **_part_told(task.options.get("output")),
             **{name: value for name, value in task.question.items() if value is not None},
         },
     )
+
+
+def _part_told(output: object) -> dict[str, str]:
+    """Return what picks the scores of what the model returns, if anything does."""
+    if isinstance(output, nn.Module):
+        return {"output": model_digest(output)}
+    return {"output": output} if isinstance(output, str) else {}
 
 
 def _as_told(parameters: Parameters) -> dict[str, Any]:
