@@ -43,9 +43,10 @@ INSIDE = {
         "evaluator check"
     ),
     "search": (
-        "found budget certificate paper guided certified beyond_chance multiple inquiry guarding"
+        "found budget certificate paper guided certified beyond_chance multiple ranking inquiry "
+        "guarding"
     ),
-    "explanation": "sentence notebook formats explanation making meter",
+    "explanation": "sentence notebook formats explanation making importance meter",
     "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette rings scene plot page report web",

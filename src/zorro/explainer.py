@@ -25,7 +25,8 @@ from zorro.elements.groups import group_of_each, propose_groups
 from zorro.errors import InputError
 from zorro.evaluation import EVALUATORS, EvaluatorName, FidelityEstimate
 from zorro.evaluation.bench import Bench
-from zorro.explanation import Explanation, Parameters
+from zorro.explanation import Explanation, Importance, Parameters
+from zorro.explanation.importance import importance_of
 from zorro.explanation.making import explanation_of
 from zorro.explanation.meter import Meter
 from zorro.graph.edge_index import Edges
@@ -571,6 +572,37 @@ class Zorro:
             lambda: self._bench.evaluator(graph, event, fresh),
             confidence=p.confidence,
         )
+
+    @outside_inference_mode
+    def importance(
+        self,
+        node: SupportsIndex | Data,
+        explanation: Explanation,
+        *,
+        samples: int | None = None,
+    ) -> Importance:
+        """Return how much each element matters to an explanation, the one that matters most first.
+
+        What is lost when a kept element is redrawn too, what is gained when another one is added,
+        on samples that the search has not seen.
+
+        >>> importance = zorro.importance(2521, zorro.explain(2521))    # doctest: +SKIP
+        >>> importance.of("nodes")                                      # doctest: +SKIP
+
+        Args:
+            node: the query.
+            explanation: of the query, by this explainer.
+            samples: how many; `fresh_samples` when None.
+        """
+        versus = explanation.versus
+        against = {} if versus is None else dataclasses.asdict(versus)
+        meter = self.meter(
+            node,
+            samples=samples,
+            why_not=against.get("other"),
+            contrast=against.get("contrast", "beats"),
+        )
+        return importance_of(meter.evaluator, explanation)
 
     @property
     def fresh_samples(self) -> int:

@@ -36,8 +36,8 @@ def train(
         str,
         typer.Option(
             metavar="NAME|MODULE:CLASS",
-            help="gcn, gat, gin, appnp, gcn3, or your own class, called with the numbers of "
-            "features and classes. The current folder is searched too.",
+            help="gcn, gat, gin, appnp, gcn3, of graphs gine too, or your own class, called with "
+            "the numbers of features and classes. The current folder is searched too.",
         ),
     ],
     out: Annotated[

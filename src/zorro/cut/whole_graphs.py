@@ -78,7 +78,7 @@ class WholeGraphs:
         query = self.query_of(asked)
         graph = asked if isinstance(asked, Data) else self._graphs[query]
         if query == self._count:
-            check_graphs([graph])
+            check_graphs([graph], integers=True)
             self._refuse_other_features(graph)
         self._look_at_the_model()
         extras = self._extras(graph)
@@ -119,10 +119,15 @@ class WholeGraphs:
         return len(self._graphs)
 
     def _refuse_other_features(self, graph: Data) -> None:
-        expected = self._graphs[0].x.size(1)
-        if graph.x.size(1) != expected:
+        expected = self._graphs[0].x
+        if graph.x.size(1) != expected.size(1):
             raise InputError(
-                f"graph: expected {expected} features as in graphs[0], got {graph.x.size(1)}"
+                f"graph: expected {expected.size(1)} features as in graphs[0], got "
+                f"{graph.x.size(1)}"
+            )
+        if graph.x.dtype != expected.dtype:
+            raise InputError(
+                f"graph: expected {expected.dtype} features as in graphs[0], got {graph.x.dtype}"
             )
 
     def _extras(self, graph: Data) -> Extras:

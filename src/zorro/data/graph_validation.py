@@ -15,12 +15,16 @@ from zorro.graph.validation import check_edge_tensor, check_graph
 _EDGE_TENSORS = ("edge_weight", "edge_attr", "edge_type")
 
 
-def check_graphs(graphs: Any) -> None:
+def check_graphs(graphs: Any, *, integers: bool = False) -> None:
     """Raise `InputError` unless `graphs` are usable graphs that one model can take.
 
-    Each is a PyG `Data` with a floating, finite (n, d) tensor `x`, n ≥ 1 and d the same in all,
-    and node numbers `edge_index` (2, E). A target `y` is one number, and all graphs have one, or
-    none has. What there is of `edge_weight`, `edge_attr` and `edge_type` has a row per edge.
+    Each is a PyG `Data` with a floating, finite (n, d) tensor `x`, n ≥ 1, d and type the same in
+    all, and node numbers `edge_index` (2, E). A target `y` is one number, and all graphs have one,
+    or none has. What there is of `edge_weight`, `edge_attr` and `edge_type` has a row per edge.
+
+    Args:
+        graphs: a list of them.
+        integers: whether `x` may also hold integers (categories) or truth values.
     """
     if not isinstance(graphs, Sequence) or isinstance(graphs, str | bytes):
         raise InputError(
@@ -35,17 +39,20 @@ def check_graphs(graphs: Any) -> None:
                 f"{type(graph).__name__}"
             )
         try:
-            _check_one(graph)
+            _check_one(graph, integers=integers)
         except InputError as error:
             raise InputError(f"graphs[{number}]: {error}") from None
         _check_like_first(graph, graphs[0], number)
 
 
 def listed_graphs(graphs: Any) -> list[Data]:
-    """Return graphs to explain as a list, checked; PyG's data sets are no `Sequence`."""
+    """Return graphs to explain as a list, checked; PyG's data sets are no `Sequence`.
+
+    Their features may be integers, as for `nn.Embedding`.
+    """
     if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
         graphs = [graphs[number] for number in range(len(graphs))]
-    check_graphs(graphs)
+    check_graphs(graphs, integers=True)
     if len(graphs) == 1:
         raise InputError(
             "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
@@ -75,8 +82,8 @@ def check_members(name: str, members: Any, *, graphs: int) -> None:
         raise InputError(f"{name}: expected each graph at most once, got some twice")
 
 
-def _check_one(graph: Data) -> None:
-    check_graph(graph.x, graph.edge_index)
+def _check_one(graph: Data, *, integers: bool) -> None:
+    check_graph(graph.x, graph.edge_index, integers=integers)
     for name in _EDGE_TENSORS:
         if (values := graph.get(name)) is not None:
             check_edge_tensor(name, values, edges=graph.edge_index.size(1))
@@ -93,6 +100,10 @@ def _check_like_first(graph: Data, first: Data, number: int) -> None:
         raise InputError(
             f"graphs[{number}].x: expected {first.x.size(1)} features as in graphs[0], got "
             f"{graph.x.size(1)}"
+        )
+    if graph.x.dtype != first.x.dtype:
+        raise InputError(
+            f"graphs[{number}].x: expected {first.x.dtype} as in graphs[0], got {graph.x.dtype}"
         )
     for name in _EDGE_TENSORS:
         values, first_values = graph.get(name), first.get(name)

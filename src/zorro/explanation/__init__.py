@@ -8,12 +8,15 @@ from zorro.explanation.explanation import (
     Status,
     Step,
 )
+from zorro.explanation.importance import ElementImportance, Importance
 from zorro.question.decision import Versus
 from zorro.question.parameters import Parameters
 
 __all__ = [
+    "ElementImportance",
     "Explanation",
     "GraphSummary",
+    "Importance",
     "MaskType",
     "Parameters",
     "PredictedValue",

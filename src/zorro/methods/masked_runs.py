@@ -125,7 +125,9 @@ class MaskedRuns:
 def scores_everywhere(
     subject: Subject, inputs: Iterator[Tensor], *, memory: int | None = None
 ) -> Iterator[Tensor]:
-    """Yield the class scores (n, C) of all candidates for each input (n, d), run in batches.
+    """Yield the class scores that the model gives for each input (n, d), run in batches.
+
+    They are those of all candidates (n, C), or of the one graph (1, C).
 
     A model whose copies of the graph influence each other in one batch is run on one input at a
     time.
@@ -158,17 +160,17 @@ def _independent(subject: Subject, pair: list[Tensor]) -> bool:
     independent = subject.predictor.same(together, alone)
     if not independent:
         logger.warning(
-            "node %d: copies of the graph in one batch influence each other, so perturbed inputs "
-            "are run one by one",
-            subject.graph.query,
+            "%s: copies of the graph in one batch influence each other, so perturbed inputs are "
+            "run one by one",
+            subject.graph.asked,
         )
     return independent
 
 
 def _run(subject: Subject, inputs: list[Tensor], at_once: int) -> Iterator[Tensor]:
-    """Yield the candidates' scores (n, C) on each input (n, d), `at_once` copies a run."""
+    """Yield the scores on each input (n, d), `at_once` copies a run."""
     graph = subject.graph
-    rows = graph.x.size(0)
+    readout, rows = graph.readout, graph.x.size(0)
     for start in range(0, len(inputs), at_once):
         x = torch.stack(inputs[start : start + at_once])  # (b, n, d)
         count = x.size(0)
@@ -178,9 +180,10 @@ def _run(subject: Subject, inputs: list[Tensor], at_once: int) -> Iterator[Tenso
         scores = subject.predictor.scores(
             torch.cat([x, context], dim=1).flatten(0, 1),
             edges.flatten(1),
-            graph.extras.copies(count),
+            {**graph.extras.copies(count), **readout.inputs(count, rows, x.device)},
+            rows=readout.count(count, rows),
         )
-        yield from scores.view(count, rows, -1)[:, : subject.candidates]
+        yield from scores.view(count, -1, scores.size(1))[:, : subject.candidates]
 
 
 def _inputs_at_once(subject: Subject, memory: int) -> int:

@@ -27,6 +27,7 @@ from zorro.files.whole_file import whole_file
 from zorro.models.edge_inputs import edge_inputs
 from zorro.models.evaluation import accuracy
 from zorro.models.graph_evaluation import graph_accuracy, graph_inputs
+from zorro.models.graph_options import with_edge_dim
 from zorro.models.graph_training import GraphTrainingSettings
 from zorro.models.training import TrainingSettings
 from zorro.version import __version__
@@ -77,7 +78,7 @@ def describe_graphs(
     return {
         "architecture": architecture,
         "level": "graph",
-        "options": dict(options or {}),
+        "options": with_edge_dim(architecture, dataset, options or {}),
         "in_channels": dataset.num_features,
         "out_channels": dataset.num_classes,
         "dataset": dataset.name,

@@ -19,6 +19,7 @@ from zorro.model.randomness import seeded
 from zorro.models.edge_inputs import EdgeInputs
 from zorro.models.graph_batches import batch_of, shuffled
 from zorro.models.graph_evaluation import graph_inputs, graph_scores, scores_of
+from zorro.models.graph_options import with_edge_dim
 from zorro.models.registry import Factory, construct
 from zorro.models.training import TrainingSettings
 
@@ -76,7 +77,7 @@ def train_graphs(
         architecture: what `build` takes at graph level.
         dataset: graphs with classes.
         settings: of the training.
-        options: what else the architecture is built with.
+        options: what else the architecture is built with; `edge_dim` is read off the graphs.
         on_inputs: told what the model gets for each edge, before training begins.
         on_epoch: called as `on_epoch(epoch, loss)` after each epoch, the first being 1.
     """
@@ -95,7 +96,7 @@ def train_graphs(
             dataset.num_features,
             dataset.num_classes,
             level="graph",
-            **(options or {}),
+            **with_edge_dim(architecture, dataset, options or {}),
         )
         model.to(device).train()
         inputs = graph_inputs(model, dataset)

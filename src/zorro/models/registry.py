@@ -13,7 +13,13 @@ from zorro.data.spelling import hint
 from zorro.errors import InputError, ModelError
 from zorro.model.randomness import seeded
 from zorro.models.architectures import APPNP, GAT, GCN, GCN3, GIN
-from zorro.models.graph_architectures import GraphAPPNP, GraphGAT, GraphGCN, GraphGIN
+from zorro.models.graph_architectures import (
+    GraphAPPNP,
+    GraphGAT,
+    GraphGCN,
+    GraphGIN,
+    GraphGINE,
+)
 
 Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
 Level = Literal["node", "graph"]
@@ -31,6 +37,7 @@ _ARCHITECTURES: dict[str, dict[str, Factory]] = {
         "gat": GraphGAT,
         "gcn": GraphGCN,
         "gin": GraphGIN,
+        "gine": GraphGINE,
     },
 }
 
@@ -80,7 +87,7 @@ def construct(
     for name, value in (("in_channels", in_channels), ("out_channels", out_channels)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
-    factory = _find(architecture, level) if isinstance(architecture, str) else architecture
+    factory = factory_of(architecture, level=level)
     try:
         model = factory(in_channels, out_channels, **options)
     except InputError:
@@ -97,6 +104,11 @@ def construct(
             f"(in_channels, out_channels), got {type(model).__name__}"
         )
     return model
+
+
+def factory_of(architecture: str | Factory, *, level: Level = "node") -> Factory:
+    """Return what builds models of an architecture, by its name or as it is given."""
+    return _find(architecture, level) if isinstance(architecture, str) else architecture
 
 
 def _find(name: str, level: Level) -> Factory:
