@@ -591,11 +591,11 @@ class Zorro:
     def importance(
         self,
         node: SupportsIndex | Data,
-        explanation: Explanation,
+        explanation: Explanation | None = None,
         *,
         samples: int | None = None,
     ) -> Importance:
-        """Return how much each element matters to an explanation, the one that matters most first.
+        """Return how much each element matters to a set, the one that matters most first.
 
         What is lost when a kept element is redrawn too, what is gained when another one is added,
         on samples that the search has not seen.
@@ -605,10 +605,11 @@ class Zorro:
 
         Args:
             node: the query.
-            explanation: of the query, by this explainer.
+            explanation: of the query, by this explainer, whose set it is; when None all elements
+                are kept, and each is redrawn alone.
             samples: how many; `fresh_samples` when None.
         """
-        versus = explanation.versus
+        versus = None if explanation is None else explanation.versus
         against = {} if versus is None else dataclasses.asdict(versus)
         meter = self.meter(
             node,

@@ -24,6 +24,7 @@ class ElementImportance:
         kept: whether the set keeps it.
         fidelity: F(S ∪ e) − F(S ∖ e): what is lost if it is redrawn too, or gained if it is added.
         probability: the same of the mean probability of the answer.
+        value: the same of the mean output, with its sign, where the model's output is a value.
     """
 
     kind: Kind
@@ -31,6 +32,7 @@ class ElementImportance:
     kept: bool
     fidelity: float
     probability: float
+    value: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,30 +55,46 @@ class Importance:
         every = [each for each in self.ranked if each.kind == kind]
         return {member: each.fidelity for each in every for member in each.members}
 
+    def values(self, kind: Kind) -> dict[int, float]:
+        """Return what each id of a kind adds to the model's value, the most first.
 
-def importance_of(evaluator: Evaluator, explanation: Explanation) -> Importance:
+        That is E[f | S ∪ e] − E[f | S ∖ e], with S the set that is kept.
+        """
+        every = [each for each in self.ranked if each.kind == kind and each.value is not None]
+        if not every:
+            raise InputError(f"kind: expected one that adds to a value, got {kind!r}")
+        added = {member: each.value or 0.0 for each in every for member in each.members}
+        return dict(sorted(added.items(), key=lambda it: -it[1]))
+
+
+def importance_of(evaluator: Evaluator, explanation: Explanation | None = None) -> Importance:
     """Return how much each element matters to an explanation.
 
     Args:
         evaluator: of the explained query; its samples are those on which sets are compared.
-        explanation: whose set it is about.
+        explanation: whose set it is about; all elements are when None.
     """
-    if evaluator.graph.asked != explanation.query:
+    if explanation is not None and evaluator.graph.asked != explanation.query:
         raise InputError(
             f"explanation: expected one of {evaluator.graph.asked}, got one of {explanation.query}"
         )
     ids = _ids_by_kind(evaluator)
-    selection = _selection(evaluator.space, ids, explanation)
-    added = [(step.kind, step.members) for step in explanation.steps if step.added]
+    if explanation is None:
+        selection = evaluator.everything
+    else:
+        selection = _selection(evaluator.space, ids, explanation)
+    steps = () if explanation is None else explanation.steps
+    added = [(step.kind, step.members) for step in steps if step.added]
     turn = {element: number for number, element in enumerate(added)}
     every = [
-        ElementImportance(kind, members, kept, fidelity, probability)
+        ElementImportance(kind, members, kept, fidelity, probability, value)
         for kind, brought in contributions(evaluator, selection).items()
-        for members, kept, fidelity, probability in zip(
+        for members, kept, fidelity, probability, value in zip(
             ids[kind],
             selection.masks[kind].tolist(),
             brought.fidelity.tolist(),
             brought.probability.tolist(),
+            [None] * len(ids[kind]) if brought.value is None else brought.value.tolist(),
             strict=True,
         )
     ]

@@ -8,15 +8,18 @@ from typing import Any
 
 from zorro.data.graph_dataset import GraphDataset
 from zorro.errors import InputError
-from zorro.models.registry import Factory, factory_of
+from zorro.models.registry import GRAPH_MODELS, Factory, factory_of
 
 _EDGE_DIM = "edge_dim"
 
 
-def with_edge_dim(
+def fitting_options(
     architecture: str | Factory, dataset: GraphDataset, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `options`, and how many attributes an edge has if the architecture has an `edge_dim`.
+    """Return `options`, and what the graphs tell of others that the architecture has.
+
+    These are `edge_dim`, how many attributes an edge has, and, of the architectures known here,
+    `regression`, where targets are values.
 
     Raises `InputError` where the architecture cannot do without and the graphs have none.
 
@@ -26,6 +29,9 @@ def with_edge_dim(
         options: as they were given; an `edge_dim` among them stays.
     """
     needed = _parameters(factory_of(architecture, level="graph")).get(_EDGE_DIM)
+    known = isinstance(architecture, str) and architecture.lower() in GRAPH_MODELS
+    if known and not dataset.has_classes:
+        options = {"regression": True, **options}
     if needed is None or _EDGE_DIM in options:
         return dict(options)
     edge_attr = dataset.graphs[0].get("edge_attr")

@@ -20,12 +20,12 @@ from zorro.models.graph_architectures import (
     GraphGIN,
     GraphGINE,
 )
+from zorro.models.link_architectures import LinkGCN
 from zorro.question import Level
 
 Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
 
-
-_ARCHITECTURES: dict[str, dict[str, Factory]] = {
+_ARCHITECTURES: dict[Level, dict[str, Factory]] = {
     "node": {
         "appnp": APPNP,
         "gat": GAT,
@@ -40,10 +40,12 @@ _ARCHITECTURES: dict[str, dict[str, Factory]] = {
         "gin": GraphGIN,
         "gine": GraphGINE,
     },
+    "link": {"gcn": LinkGCN},
 }
 
 MODELS = tuple(_ARCHITECTURES["node"])
 GRAPH_MODELS = tuple(_ARCHITECTURES["graph"])
+LINK_MODELS = tuple(_ARCHITECTURES["link"])
 
 
 def build(
@@ -63,11 +65,12 @@ def build(
     'GraphGCN'
 
     Args:
-        architecture: one of `MODELS`, at graph level of `GRAPH_MODELS`, "package.module:Class" for
-            a class or function of your own, or such a function itself.
+        architecture: one of `MODELS`, at graph level of `GRAPH_MODELS`, at link level of
+            `LINK_MODELS`, "package.module:Class" for a class or function of your own, or such a
+            function itself.
         in_channels: how many features a node has.
-        out_channels: how many classes there are.
-        level: whether the model classifies nodes or graphs.
+        out_channels: how many classes there are; of links, in how many numbers a node is encoded.
+        level: whether the model is asked about nodes, graphs or links.
         seed: of the initial weights.
         options: what else the architecture is called with, besides the two numbers.
     """

@@ -7,6 +7,7 @@ from zorro.paper.accuracy import ACCURACY
 from zorro.paper.amazon import AMAZON
 from zorro.paper.bagel import BAGEL
 from zorro.paper.benzene import BENZENE
+from zorro.paper.crippen import CRIPPEN
 from zorro.paper.examples import EXAMPLES
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.faithfulness import FAITHFULNESS
@@ -40,5 +41,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         EXAMPLES,
         BAGEL,
         BENZENE,
+        CRIPPEN,
     )
 }

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 from torch import nn
-from torch.nn import functional
 
 from zorro import data, models
 from zorro.data.graph_dataset import GraphDataset
 from zorro.models import checkpoint
 from zorro.models.graph_evaluation import graph_scores
-from zorro.models.graph_training import GraphTrainingSettings, usual_settings
+from zorro.models.graph_training import GraphTrainingSettings, loss_of, usual_settings
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class GraphCell:
         graphs = data.load_graphs(self.dataset)
         options = self.record["options"]
         model = models.build(
-            self.model, graphs.num_features, graphs.num_classes, level="graph", **options
+            self.model, graphs.num_features, graphs.num_outputs, level="graph", **options
         )
         checkpoint.load(model, self.weights)
         return model.eval(), graphs
@@ -107,6 +106,6 @@ def _tried(
     options = {"pooling": pooling}
     network = models.train_graphs(model, graphs, settings, options=options)
     scores = graph_scores(network, graphs, graphs.val)  # (k, C)
-    loss = functional.cross_entropy(scores, graphs.targets[graphs.val]).item()
+    loss = loss_of(scores, graphs.targets[graphs.val]).item()
     record = checkpoint.describe_graphs(network, model, graphs, settings=settings, options=options)
     return loss, network, record

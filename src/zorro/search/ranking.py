@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from zorro.elements import Kind, Selection
 from zorro.evaluation.evaluator import Evaluator
+from zorro.question.event import Event, StaysBetween
 
 _AT_ONCE = 256  # elements whose scores on all samples are held together
 
@@ -22,10 +23,12 @@ class Contributions:
         fidelity: (k,), F(S ∪ e) − F(S ∖ e).
         probability: (k,), the same of the event's mean probability, which still tells elements
             apart where no answer changes.
+        value: (k,), the same of the mean output, where that is a value and not scores.
     """
 
     fidelity: Tensor
     probability: Tensor
+    value: Tensor | None = None
 
 
 def contributions(evaluator: Evaluator, selection: Selection) -> Mapping[Kind, Contributions]:
@@ -39,7 +42,7 @@ def contributions(evaluator: Evaluator, selection: Selection) -> Mapping[Kind, C
     for kind, size in evaluator.space.sizes.items():
         places = torch.arange(size, device=evaluator.device)
         parts = [
-            _changes(evaluator, scores, evaluator.scores_toggling(selection, kind, some))
+            _changes(evaluator.event, scores, evaluator.scores_toggling(selection, kind, some))
             for some in torch.split(places, _AT_ONCE)
         ]
         sign = 1.0 - 2.0 * selection.masks[kind].double()  # (k,), −1 where toggling takes out
@@ -49,9 +52,12 @@ def contributions(evaluator: Evaluator, selection: Selection) -> Mapping[Kind, C
     return found
 
 
-def _changes(evaluator: Evaluator, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what other scores (k, S, C) than (S, C) make of fidelity and probability, (k,)."""
-    event = evaluator.event
-    hits = event.happens(after).double().mean(1) - event.happens(before).double().mean()
-    probability = (event.log_probability(each).double().exp() for each in (after, before))
-    return hits, next(probability).mean(1) - next(probability).mean()
+def _changes(event: Event, before: Tensor, after: Tensor) -> list[Tensor]:
+    """Return what other scores (k, S, C) than (S, C) make of each mean of `Contributions`, (k,)."""
+    means: list[Callable[[Tensor], Tensor]] = [
+        event.happens,
+        lambda scores: event.log_probability(scores).double().exp(),
+    ]
+    if isinstance(event, StaysBetween):
+        means.append(lambda scores: scores[..., 0])
+    return [of(after).double().mean(1) - of(before).double().mean() for of in means]
