@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from torch import nn
 
@@ -14,9 +14,10 @@ from zorro.errors import InputError, ModelError
 from zorro.model.randomness import seeded
 from zorro.models.architectures import APPNP, GAT, GCN, GCN3, GIN
 from zorro.models.graph_architectures import GraphAPPNP, GraphGAT, GraphGCN, GraphGIN
+from zorro.question import Level
 
 Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
-Level = Literal["node", "graph"]
+
 
 _ARCHITECTURES: dict[str, dict[str, Factory]] = {
     "node": {

@@ -22,7 +22,7 @@ from zorro.model.link_model import as_link_model
 from zorro.model.picked_output import Part, part_of, picked
 from zorro.model.predictor import Predictor
 from zorro.pyg.levels import LEVELS, Call, TaskLevel
-from zorro.question.reading import reading_of
+from zorro.question.reading import READINGS, reading_of
 
 _KNOWN_TO_PYG = {
     "threshold": "follows from the return_type of PyG's model_config",
@@ -35,7 +35,6 @@ _OPTIONS = [
     if parameter.kind is parameter.KEYWORD_ONLY and name not in _KNOWN_TO_PYG
 ]
 _OF_VALUES = ("tolerance", "tolerance_share", "side", "output")
-_OF_OUTPUTS = ("threshold", *_OF_VALUES)
 _OF_NODES_AND_LINKS = ("hops", "halo", "check")
 _SHARE = 0.5  # of the outputs' spread: the tolerance of values where nothing is said
 
@@ -158,7 +157,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     def _answers(self, call: Call, level: TaskLevel) -> list[Answer]:
         """Return what the model says of all outputs, as PyG calls it."""
         options = self._options_at(level)
-        reading = reading_of(**{name: options[name] for name in _OF_OUTPUTS if name in options})
+        reading = reading_of(**{name: options[name] for name in READINGS if name in options})
         model = as_link_model(call.model) if level.each == "link" else call.model
         predictor = Predictor(picked(model, options.get("output")), reading=reading)
         scores = predictor.scores(
