@@ -11,6 +11,7 @@ from torch_geometric.nn import GAE
 
 from zorro import Explanation, Zorro
 from zorro.errors import InputError, ModelError
+from zorro.graph.names import Names
 
 NODES, FEATURES = 60, 6
 
@@ -104,6 +105,15 @@ def test_a_certified_link_stays_by_a_plain_loop(graph, evaluator, link):
     assert explanation.predicted_class == there
     stayed = plain_share(lambda a, b: (a > 0) == (b > 0), model, x, messages, [link], explanation)
     assert_holds(explanation, *stayed)
+
+
+def test_a_sentence_names_the_link_and_its_class(graph):
+    explanation = Zorro.of_links(made(Predictor), *graph, threshold=0.0, tau=0.9).explain((3, 17))
+    names = Names(classes=["apart", "friends"], nodes={3: "Ann", 17: "Ben"})
+    said = explanation.sentence(names)
+    assert said.startswith(f"The model says {names.of_class(explanation.predicted_class)} ")
+    assert "for the link Ann–Ben. " in said
+    assert "for the link 3–17. " in explanation.sentence()
 
 
 def test_both_evaluators_find_the_same(graph):

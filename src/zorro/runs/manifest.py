@@ -100,7 +100,7 @@ def describe(
 def _part_told(output: object) -> dict[str, str]:
     """Return what picks the scores of what the model returns, if anything does."""
     if isinstance(output, nn.Module):
-        return {"output": model_digest(output)}
+        return {"output": f"function {model_digest(output)}"}
     return {"output": output} if isinstance(output, str) else {}
 
 
