@@ -42,7 +42,7 @@ from zorro.question.asking import ABOUT_LINKS
 from zorro.question.decision import Comparison, Contrast, Side
 from zorro.question.options import Search, check_parameters
 from zorro.question.parameters import PARAMETERS, parameters_of
-from zorro.question.reading import Reading, reading_of
+from zorro.question.reading import READINGS, Reading, reading_of
 from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
 from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
@@ -310,7 +310,7 @@ class Zorro:
             given["noise"],
             given["evaluator"],
             given["memory"],
-            reading_of(**{name: given[name] for name in signature(reading_of).parameters}),
+            reading_of(**{name: given[name] for name in READINGS}),
         )
         return zorro
 

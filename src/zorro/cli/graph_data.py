@@ -92,8 +92,9 @@ class GraphData:
         """Return the numbers of the graphs that a notation names."""
         return datasets.parse_graphs(spec, self.dataset, seed=seed)
 
-    def truth(self, numbers: Sequence[int]) -> dict[int, int] | None:
-        """Return the true classes by graph, None if they are not known."""
-        if not self.dataset.has_classes:
+    def truth(self, numbers: Sequence[int]) -> dict[int, float] | None:
+        """Return the true classes or values by graph, None if they are not known."""
+        if self.dataset.graphs[0].get("y") is None:
             return None
-        return {number: int(self.dataset.graphs[number].y) for number in numbers}
+        kind = int if self.dataset.has_classes else float
+        return {number: kind(self.dataset.graphs[number].y) for number in numbers}

@@ -95,7 +95,7 @@ class NodeData:
         """Return the nodes that a notation names."""
         return datasets.parse_nodes(spec, self.graph, dataset=self.name, seed=seed)
 
-    def truth(self, nodes: Sequence[int]) -> dict[int, int] | None:
+    def truth(self, nodes: Sequence[int]) -> dict[int, float] | None:
         """Return the true classes by node, None if they are not known."""
         y = self.graph.y
         return None if y is None else {node: int(y[node]) for node in nodes}

@@ -21,7 +21,7 @@ from zorro.explanation import Explanation, MaskType
 from zorro.model.link_model import as_link_model
 from zorro.model.predictor import Predictor
 from zorro.pyg.levels import LEVELS, Call, TaskLevel
-from zorro.question.reading import reading_of
+from zorro.question.reading import READINGS, reading_of
 
 _KNOWN_TO_PYG = {
     "threshold": "follows from the return_type of PyG's model_config",
@@ -34,7 +34,6 @@ _OPTIONS = [
     if parameter.kind is parameter.KEYWORD_ONLY and name not in _KNOWN_TO_PYG
 ]
 _OF_VALUES = ("tolerance", "tolerance_share", "side", "output")
-_OF_OUTPUTS = ("threshold", *_OF_VALUES)
 _OF_NODES_AND_LINKS = ("hops", "halo", "check")
 _SHARE = 0.5  # of the outputs' spread: the tolerance of values where nothing is said
 
@@ -153,7 +152,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     def _answers(self, call: Call, level: TaskLevel) -> list[Answer]:
         """Return what the model says of all outputs, as PyG calls it."""
         options = self._options_at(level)
-        reading = reading_of(**{name: options[name] for name in _OF_OUTPUTS if name in options})
+        reading = reading_of(**{name: options[name] for name in READINGS if name in options})
         model = as_link_model(call.model) if level.each == "link" else call.model
         predictor = Predictor(model, reading=reading)
         scores = predictor.scores(

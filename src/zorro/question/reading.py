@@ -226,6 +226,10 @@ class Value:
         return StaysWithin(self.tolerance, self.side)
 
 
+# By these names they are options of `zorro.Zorro`.
+READINGS = ("threshold", "label", "tolerance", "tolerance_share", "side", "output")
+
+
 def reading_of(
     *,
     threshold: float | None = None,

@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 
 from zorro.errors import InputError
+from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
 from zorro.runs.given import GivenData
 from zorro.runs.run import Run
@@ -27,7 +28,7 @@ _TAKEN = (
     "halo",
     "check",
     "evaluator",
-    "threshold",
+    *READINGS,
 )
 
 

@@ -18,6 +18,7 @@ from zorro.elements import KINDS
 from zorro.errors import RunError
 from zorro.explanation import Parameters
 from zorro.graph.stored.verification import OnProgress
+from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
 from zorro.runs.task import GivenTask
 from zorro.version import __version__
@@ -42,7 +43,16 @@ _PARTS: dict[str, type] = {
     "made": dict,
     "made.at": str,
 }
-_OPTIONS = ("hops", "halo", "check", "evaluator", "threshold")
+_OPTIONS = ("hops", "halo", "check", "evaluator", *READINGS)
+# Options that runs of earlier versions did not have say nothing while nobody sets them.
+_ALWAYS = object()
+_UNSAID = {
+    "label": None,
+    "tolerance": None,
+    "tolerance_share": None,
+    "side": "both",
+    "output": None,
+}
 _MOST_SHOWN = 60  # characters of a value
 
 Manifest = dict[str, Any]
@@ -64,7 +74,11 @@ def describe(
         on_progress: told how many bytes of a stored graph are verified, and of how many.
     """
     zorro = task.zorro()
-    options = {name: task.options[name] for name in _OPTIONS if name in task.options}
+    options = {
+        name: task.options[name]
+        for name in _OPTIONS
+        if name in task.options and task.options[name] != _UNSAID.get(name, _ALWAYS)
+    }
     return assembled(
         queries,
         asked=asked or {},

@@ -193,7 +193,9 @@ def _draw_legend(
 
 def _title(explanation: Explanation, class_names: Labels | None, node_names: Labels | None) -> str:
     predicted = explanation.predicted_class
-    name = name_of(class_names, predicted, otherwise=f"class {predicted}")
+    name = explanation.answer
+    if predicted is not None and explanation.label is None:
+        name = name_of(class_names, predicted, otherwise=name)
     fidelity = explanation.fidelity
     return (
         f"{name_of(node_names, explanation.node, otherwise=f'node {explanation.node}')} → {name}\n"
