@@ -128,3 +128,30 @@ def test_what_a_query_took_is_given_back_when_it_is_answered():
         assert not left
     finally:
         gc.enable()
+
+
+def test_large_selections_give_the_states_of_their_inputs():
+    """Column by column, or from what is left out: the program run on all inputs says the same."""
+    torch.manual_seed(0)
+    x, edge_index = a_wheel(features=12, nodes=900)
+    predictor = Predictor(GCN(12, 16, 2, 4).eval())
+    noise = resolve("column-marginals", x)
+    graph = Extractor(predictor, Graph(x, edge_index), noise=noise, hops=2).extract(5)
+    draws = draws_of(noise, graph.candidate_x, seed=0, query=5, samples=range(60), memory=MB)
+    choice = EvaluatorChoice(predictor, wanted="traced", memory=64 * MB)
+    traced = choice.evaluator(graph, draws)
+    matrices = draws.matrices(torch.arange(60))  # (S, n, d)
+    node, feature = torch.arange(900), torch.arange(12)
+    for nodes, features in (
+        (node < 400, feature < 3),
+        (node >= 0, feature != 4),
+        (node % 7 > 0, feature >= 0),
+        (node % 7 > 0, feature != 4),
+        (node >= 0, feature >= 0),
+    ):
+        selection = Selection.of(nodes, features)
+        inputs = torch.where(selection.mask, graph.candidate_x, matrices)
+        scores = torch.stack(
+            [predictor.scores(each, graph.edge_index, {})[graph.target] for each in inputs]
+        )
+        assert torch.allclose(traced.scores(selection), scores, atol=1e-5)

@@ -60,6 +60,16 @@ class ChangedInput:
         """H, of all weights together."""
         return self._weight.size(1)
 
+    @property
+    def samples(self) -> int:
+        """S."""
+        return self._draws.shape[0]
+
+    @property
+    def true_product(self) -> Tensor:
+        """X W, as (n, 1, H)."""
+        return self._true.unsqueeze(1)
+
     def noise_products(self) -> Iterator[tuple[slice, Tensor]]:
         """Yield Z W (n, s, H) of some samples at a time."""
         if self.noise is not None:
@@ -130,6 +140,19 @@ class ChangedInput:
         for some in torch.split(columns, max(1, _COLUMNS_AT_ONCE // a_column)):
             self._on_batch()
             yield some, self._drawn(some)
+
+    def column_by_column(
+        self, columns: Tensor, rows: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield some rows (v,), some columns (c,) and X − Z there (c, v, S), till all have been."""
+        samples = max(1, self._draws.shape[0])
+        for some_rows in torch.split(rows, max(1, self._numbers // 4 // samples)):
+            a_column = max(1, some_rows.numel() * samples)
+            true = self.x[some_rows]
+            for some in torch.split(columns, max(1, _COLUMNS_AT_ONCE // a_column)):
+                self._on_batch()
+                noise = self._draws.columns(some, some_rows)
+                yield some_rows, some, true[:, some].t().unsqueeze(2) - noise
 
     def product(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return (X − Z) W over some columns (k,), at some rows (v,), as (v, S, H)."""

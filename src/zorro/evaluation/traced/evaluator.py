@@ -130,11 +130,14 @@ class TracedEvaluator(Evaluator):
             keeps_noise=searches,
         )
         self._terms: list[Terms] = []
+        of_linear = LinearTerms(linear, self._changed)
         if linear:
-            self._terms.append(LinearTerms(linear, self._changed))
+            self._terms.append(of_linear)
         if heard:
             self._terms.append(HeardTerms(heard, self._changed, draws, on_batch))
         self._noise_states = self._states_of_noise() if known is None else known.states
+        if not heard:
+            of_linear.noise_states = self._noise_states
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
         numbers = memory // 32
         if not graph.x.is_cuda:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, fx
@@ -14,6 +15,8 @@ from zorro.evaluation.traced.entry import Entry
 from zorro.evaluation.traced.plan import Mixing
 from zorro.evaluation.traced.terms import States, Toggled
 
+_MANY_ROWS = 256  # of a selection
+_DRAWING_COST = 40  # of a number of noise, beside a product of two numbers
 _MIXING_COST = 5  # of a non-zero of a matrix over nodes, beside a product of dense matrices
 
 
@@ -28,6 +31,7 @@ class LinearTerms:
     def __init__(self, entries: Mapping[fx.Node, Entry], changed: ChangedInput) -> None:
         self._entries = entries
         self._changed = changed
+        self.noise_states: States | None = None  # with nothing selected, if these are all terms
 
     def of_noise(self) -> dict[fx.Node, Tensor]:
         """Return them with nothing selected: (A Z) W, or A (Z W) where that is less work."""
@@ -68,12 +72,51 @@ class LinearTerms:
 
     def added(self, selection: Selection) -> dict[fx.Node, Tensor]:
         """Return what a selection adds."""
+        chosen = _Block(selection.rows, selection.columns)
+        if self._is_little(chosen):
+            return self._added_by_rows(chosen)
+        left_out = _left_out(selection)
+        if self.noise_states is None or sum(map(_size, left_out)) > _size(chosen):
+            return self._added_by_columns([chosen])
+        # Most is selected: what all would add, less what the rest would.
+        rest = self._added_by_columns(left_out)
+        total = {}
+        for node, entry in self._entries.items():
+            true = entry.constant + entry.mixed(self._changed.true_product).squeeze(1)  # (q, h)
+            total[node] = true.unsqueeze(1) - self.noise_states[node] - rest[node]
+        return total
+
+    def _is_little(self, block: _Block) -> bool:
+        """Whether it is drawn and multiplied with the weights at once."""
+        return not self._mixing_first_is_less or block.rows.numel() < _MANY_ROWS
+
+    def _added_by_rows(self, block: _Block) -> dict[fx.Node, Tensor]:
         total: dict[fx.Node, Tensor] = {}
-        for rows in self._changed.rows_at_once(selection.rows):
-            product = self._changed.product(selection.columns, rows)  # (v, S, H)
+        for rows in self._changed.rows_at_once(block.rows):
+            product = self._changed.product(block.columns, rows)  # (v, S, H)
             for node, entry in self._entries.items():
                 part = entry.mixed(product, rows)
                 total[node] = part if node not in total else total[node] + part
+        return total
+
+    def _added_by_columns(self, blocks: Sequence[_Block]) -> dict[fx.Node, Tensor]:
+        """Return what blocks add: each column's change is mixed before the weights are applied."""
+        terms = list(self._terms())
+        samples = self._changed.samples
+        total = {
+            node: entry.constant.new_zeros(entry.constant.size(0), samples, weight.size(1))
+            for node, entry in self._entries.items()
+            for weight in entry.weights[:1]
+        }
+        for block in filter(_size, blocks):
+            last, mixings = None, []
+            for rows, columns, change in self._changed.column_by_column(block.columns, block.rows):
+                if rows is not last:
+                    last, mixings = rows, [mixing.restricted(rows) for _, mixing, _, _ in terms]
+                for (node, _, weight, _), mixing in zip(terms, mixings, strict=True):
+                    mixed = torch.stack([mixing.times(each) for each in change])  # (c, q, S)
+                    product = mixed.flatten(1).t() @ weight[columns]  # (q · S, h)
+                    total[node] += product.view_as(total[node])
         return total
 
     def toggling_features(self, base: States, selection: Selection, columns: Tensor) -> Toggled:
@@ -126,12 +169,30 @@ class LinearTerms:
     def feature_gains(self, gradients: States, selection: Selection) -> Tensor:
         """Return what adding each feature gives with the gradients, (d,)."""
         gains = torch.zeros_like(self._changed.x[0])
+        if self._ranks_by_column(selection.rows.numel()):
+            return self._feature_gains_by_column(gradients, selection.nodes)
         for rows in self._changed.rows_at_once(selection.rows):
             for node, mixing, weight, _ in self._terms():
                 gradient = gradients[node]  # (q, S, h)
                 flat = mixing.columns(rows).t() @ gradient.flatten(1)  # (v, S · h)
                 by_row = flat.view(rows.numel(), *gradient.shape[1:])
                 gains += (self._changed.transposed_times(by_row, rows) * weight).sum(1)
+        return gains
+
+    def _ranks_by_column(self, rows: int) -> bool:
+        """Whether features are ranked with less work by the change of all nodes, as nodes are."""
+        (nodes, features), width = self._changed.x.shape, self._changed.width
+        mixed = sum(mixing.shape[0] for _, mixing, _, _ in self._terms())
+        non_zeros = sum(mixing.non_zeros for _, mixing, _, _ in self._terms())
+        by_row = rows * (mixed * width + _DRAWING_COST * features)
+        return features * (_DRAWING_COST * nodes + _MIXING_COST * non_zeros) < by_row
+
+    def _feature_gains_by_column(self, gradients: States, is_selected: Tensor) -> Tensor:
+        gains = torch.zeros_like(self._changed.x[0])
+        every = torch.arange(gains.numel(), device=gains.device)
+        for some, change in self._changed.everywhere(every):  # (c,), (c, n, S)
+            for by_node in self._gains_at_nodes(gradients, some, change):  # (n, c)
+                gains[some] += by_node[is_selected].sum(0)
         return gains
 
     def node_gains(self, gradients: States, selection: Selection) -> Tensor:
@@ -145,11 +206,18 @@ class LinearTerms:
     def _node_gains_by_column(self, gradients: States, columns: Tensor) -> Tensor:
         gains = torch.zeros_like(self._changed.x[:, 0])
         for some, change in self._changed.everywhere(columns):  # (c,), (c, n, S)
-            for node, mixing, weight, _ in self._terms():
-                toward = weight[some] @ gradients[node].transpose(1, 2)  # (q, c, S)
-                by_row = mixing.transposed_times(toward)  # (n, c, S)
-                gains += (by_row * change.transpose(0, 1)).sum((1, 2))
+            for by_node in self._gains_at_nodes(gradients, some, change):  # (n, c)
+                gains += by_node.sum(1)
         return gains
+
+    def _gains_at_nodes(
+        self, gradients: States, columns: Tensor, change: Tensor
+    ) -> Iterator[Tensor]:
+        """Yield of each term what entries of columns (c,) give that change by (c, n, S), (n, c)."""
+        for node, mixing, weight, _ in self._terms():
+            toward = weight[columns] @ gradients[node].transpose(1, 2)  # (q, c, S)
+            by_row = mixing.transposed_times(toward)  # (n, c, S)
+            yield (by_row * change.transpose(0, 1)).sum(2)
 
     def _node_gains_by_product(self, gradients: States, columns: Tensor) -> Tensor:
         """Return the same, from the product with the weights: less work for many columns."""
@@ -175,3 +243,23 @@ class LinearTerms:
 def _sign(selected: Tensor, change: Tensor) -> Tensor:
     """Return +1 for elements (k,) that are added and −1 for those taken out, (k, 1, 1)."""
     return (1 - 2 * selected.to(change)).view(-1, 1, 1)
+
+
+class _Block(NamedTuple):
+    """Entries of the features: some rows and some columns."""
+
+    rows: Tensor  # (v,)
+    columns: Tensor  # (k,)
+
+
+def _size(block: _Block) -> int:
+    return block.rows.numel() * block.columns.numel()
+
+
+def _left_out(selection: Selection) -> list[_Block]:
+    """Return all entries that a selection does not keep, in two blocks."""
+    other_rows, other_columns = (
+        (~chosen).nonzero().flatten() for chosen in (selection.nodes, selection.features)
+    )
+    every_column = torch.arange(selection.features.numel(), device=other_columns.device)
+    return [_Block(other_rows, every_column), _Block(selection.rows, other_columns)]
