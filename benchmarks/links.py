@@ -56,9 +56,9 @@ _ABOUT = (
     "epoch, 10 % test, with as many pairs that are no links. *GCN, inner product* is "
     "`zorro train --dataset cora --model gcn --links`; *GAE* is PyG's, trained by its own loss. "
     "Test links, half of them there and half not, are explained with all defaults (τ = .85, "
-    "δ = .05); in turn with them the paper's query nodes, of the paper's GCN. Medians; *by a node's* "
-    "is the median of seconds by that of a node's, *something needed* the same of queries that need "
-    "something."
+    "δ = .05); in turn with them the paper's query nodes, of the paper's GCN. Medians; *by a "
+    "node's* is the median of seconds by that of a node's, *something needed* the same of queries "
+    "that need something."
 )
 
 
