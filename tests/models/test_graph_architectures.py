@@ -139,7 +139,7 @@ def test_levels_have_their_own_architectures():
     assert type(build("gin", 4, 2)) is not type(build("gin", 4, 2, level="graph"))
     with pytest.raises(InputError, match=r"one of appnp, gat, gcn, gin, gine or .*'gcn3' \(did yo"):
         build("gcn3", 4, 2, level="graph")
-    with pytest.raises(InputError, match="level: expected one of node, graph, got 'edge'"):
+    with pytest.raises(InputError, match="level: expected one of node, graph, link, got 'edge'"):
         build("gcn", 4, 2, level="edge")
 
 
