@@ -181,6 +181,19 @@ def test_numbers_and_walks_are_the_same_on_the_cpu_and_elsewhere():
             assert torch.equal(one, other)
 
 
+def test_numbers_along_streams_are_those_at_their_counters(monkeypatch):
+    monkeypatch.setattr(streams, "_AT_ONCE", 4)
+    keys = torch.tensor([5, -7, 1 << 62, 0])
+    count = torch.tensor([3, 0, 9, 1])
+    along = streams.uniforms_along(keys, count, first=1, step=2)
+    expected = [
+        streams.uniforms(key, torch.tensor(2 * number + 1))
+        for key, many in zip(keys, count.tolist(), strict=True)
+        for number in range(many)
+    ]
+    assert torch.equal(along, torch.stack(expected))
+
+
 def test_part_of_a_block_is_the_block_cut_off():
     x = torch.rand(40, 9) * (torch.rand(40, 9) < 0.4)
     noise = resolve("column-marginals", x)

@@ -9,7 +9,9 @@ from torch import nn
 
 from zorro import Zorro
 from zorro.errors import InputError
-from zorro.search import Budget
+from zorro.evaluation.evidence import level
+from zorro.search import Budget, certified
+from zorro.search.certificate import share_needed
 
 FEATURES = 8
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -101,6 +103,14 @@ def test_without_a_certificate_the_searchs_own_samples_decide():
     assert explanation.certificate is None
     assert explanation.status == "reached"
     assert explanation.search_fidelity.value > 0.8
+
+
+@pytest.mark.parametrize("cost", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize("tau", [0.5, 0.85, 0.98, 0.99])
+def test_however_dear_samples_are_some_misses_are_allowed(tau, cost):
+    planned = certified._planned(tau, cost)
+    target = share_needed(tau, level(0.05, 2), planned)
+    assert 1 - target > 0.4 * (1 - tau)  # of the misses that τ itself would allow
 
 
 def test_failures_are_learned_from():
