@@ -105,7 +105,7 @@ class Zorro:
         evaluator: `"auto"` traces the model where it can, which is much faster, and runs it where
             it cannot; `"any-model"` always runs it; `"traced"` raises where it cannot trace.
         memory: bytes that an evaluation may take; a quarter of what is free when None. On a CPU it
-            takes no more than 1 GB where it can do with less.
+            takes no more than 512 MB where it can do with less.
         threshold: where a one-column model separates class 0 from class 1: 0.0 for the logit of
             class 1, 0.5 for its probability. Such a model is refused without it.
         label: of a model with several labels, each there or not: the column of the one that is

@@ -22,7 +22,7 @@ def features(rows, columns=9):
     return x
 
 
-@pytest.mark.parametrize(("rows", "nodes"), [(1000, 70), (169_343, 700)])
+@pytest.mark.parametrize(("rows", "nodes"), [(1000, 270), (169_343, 700)])
 @pytest.mark.parametrize("samples", [range(BLOCK, 3 * BLOCK), range(3, 20), (0, 7, 8, 99, 101)])
 def test_entries_are_those_of_words_drawn_together(rows, nodes, samples, monkeypatch):
     draws = draws_of(features(rows), nodes, torch.tensor(list(samples)))
@@ -34,7 +34,7 @@ def test_entries_are_those_of_words_drawn_together(rows, nodes, samples, monkeyp
         return at(self, column, row)
 
     monkeypatch.setattr(random_rows.RandomRows, "_at", noted)
-    columns, some = torch.tensor([8, 0, 4]), torch.arange(2, 68)
+    columns, some = torch.tensor([8, 0, 4]), torch.arange(2, 240)
     one_by_one = draws._columns(columns, None), draws._columns(columns, some)
     assert rows < 10_000 or len(samples) < BLOCK or sum(again) > 0, "else none was drawn again"
     by_words = dense_columns._draw_by_words
@@ -48,7 +48,7 @@ def test_entries_are_those_of_words_drawn_together(rows, nodes, samples, monkeyp
 
 
 def test_words_are_drawn_a_few_at_a_time(monkeypatch):
-    draws = draws_of(features(300), 83, torch.arange(BLOCK))
+    draws = draws_of(features(300), 283, torch.arange(BLOCK))
     whole = draws.columns(torch.arange(9))
     monkeypatch.setattr(random_rows, "_WORDS", 7)
     assert torch.equal(draws.columns(torch.arange(9)), whole)
@@ -57,7 +57,7 @@ def test_words_are_drawn_a_few_at_a_time(monkeypatch):
 def test_rows_that_would_be_favoured_are_drawn_again_fairly(monkeypatch):
     """All numbers are drawn again here: then every row must still be as likely as another."""
     x = features(300)
-    draws = draws_of(x, 70, torch.arange(200))
+    draws = draws_of(x, 210, torch.arange(100))
     before = draws.columns(torch.tensor([5]))
     some = random_rows.RandomRows._draw_some
 
@@ -76,11 +76,11 @@ def test_rows_that_would_be_favoured_are_drawn_again_fairly(monkeypatch):
 def test_products_are_those_of_the_entries(samples, monkeypatch):
     x = features(1000)
     weight = torch.randn(9, 4, generator=torch.Generator().manual_seed(1))
-    draws = draws_of(x, 97, samples)
+    draws = draws_of(x, 297, samples)
     entries = draws.matrices(torch.arange(samples.numel()))  # (S, n, d)
     expected = (entries @ weight).transpose(0, 1)
     assert torch.allclose(draws.times(weight), expected, atol=1e-5)
-    monkeypatch.setattr(dense_columns._General, "numbers_at_once", 9 * BLOCK * 66)  # nodes
+    monkeypatch.setattr(dense_columns._General, "numbers_at_once", 9 * BLOCK * 220)  # nodes
     assert torch.allclose(draws.times(weight), expected, atol=1e-5)
 
 

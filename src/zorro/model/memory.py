@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 _FALLBACK = 1 << 30
-_ENOUGH = 1 << 30  # on a CPU: larger batches and more that is kept were not seen to be faster
+_ENOUGH = 1 << 29  # on a CPU: larger batches and more that is kept were not seen to be faster
 _KEPT = 1 << 30  # of a GPU's memory that a worker may keep from one query to the next
 
 

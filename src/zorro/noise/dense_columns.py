@@ -24,7 +24,7 @@ _LOW_HALF = (1 << 32) - 1
 _WORDS_AT_ONCE = 1 << 16  # on a CPU: what stays in the caches
 _COST, _GENERAL_COST = 5.0, 12.0  # nanoseconds an entry, of two-valued columns and of others
 _CUDA_NUMBERS = 1 << 26
-_FEW_NODES = 64  # of which several columns are drawn together on a CPU too
+_FEW_NODES = 200  # of which several columns are drawn together on a CPU too
 _KEPT_NUMBERS = 1 << 22  # of nodes that are asked for again and again
 _MIXED_AT_ONCE = 1 << 20  # numbers of some columns, that stay in the caches
 
@@ -480,7 +480,7 @@ class _General:
         if rows.is_cuda or rows.numel() < _FEW_NODES:
             _draw_by_words(result, self, columns, rows, parts)
             return
-        for part, random_rows in zip(parts, self._random_rows(rows, parts), strict=True):
+        for part, random_rows in zip(parts, self._drawers(rows, parts), strict=True):
             numbers = part.numbers(self.lanes)
             index = numbers.index
             drawn = self._held.values.new_empty(rows.numel(), numbers.drawn)
@@ -495,7 +495,7 @@ class _General:
                 if not straight:
                     _copy(drawn[:, index], into)
 
-    def _random_rows(self, rows: Tensor, parts: Sequence[_Part]) -> list[RandomRows]:
+    def _drawers(self, rows: Tensor, parts: Sequence[_Part]) -> list[RandomRows]:
         """Return what draws columns of some nodes; that of the last nodes is kept."""
         if self._last is None or self._last[0] is not rows or self._last[1] is not parts:
             each = [part.numbers(self.lanes).addresses(rows) for part in parts]
@@ -520,9 +520,22 @@ class _General:
     def _at(self, columns: Tensor, row: Tensor) -> Tensor:
         """Return what rows (k, t) of columns (k,) hold, the zeros of a column standing last."""
         held = self._held
-        count = held.count[columns].unsqueeze(1)
-        place = self._first[columns].unsqueeze(1) + torch.minimum(row, count - 1)
-        return held.values[place].masked_fill_(row >= count, 0)
+        count = held.count[columns]
+        if row.is_cuda:
+            place = self._first[columns].unsqueeze(1) + torch.minimum(row, count.unsqueeze(1) - 1)
+            return held.values[place].masked_fill_(row >= count.unsqueeze(1), 0)
+        result = held.values.new_empty(row.shape)
+        # A column at a time, whose values stay in the caches.
+        for each, (first, filled) in enumerate(
+            zip(self._first[columns].tolist(), count.tolist(), strict=True)
+        ):
+            values = held.values[first : first + filled]
+            if filled == held.num_rows:
+                torch.index_select(values, 0, row[each], out=result[each])
+            else:
+                drawn = values.index_select(0, row[each].clamp(max=filled - 1))
+                result[each] = drawn.masked_fill_(row[each] >= filled, 0)
+        return result
 
 
 def _random_rows(word: Tensor, rows: int) -> tuple[Tensor, Tensor]:
@@ -531,10 +544,17 @@ def _random_rows(word: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     A half times the number of rows has the row in its upper 32 bits. Rows get as many halves
     each, except that some get one more: the first 2^32 mod `rows` remainders are those too many.
     """
-    half = torch.stack([word & _LOW_HALF, (word >> 32) & _LOW_HALF], dim=-1).flatten(1)
-    half *= rows
-    unfair = (half & _LOW_HALF) < (1 << 32) % rows
-    return half >> 32, unfair.flatten().nonzero().flatten()
+    too_many = (1 << 32) % rows
+    if word.is_cuda:
+        half = torch.stack([word & _LOW_HALF, (word >> 32) & _LOW_HALF], dim=-1).flatten(1)
+        half *= rows
+        unfair = (half & _LOW_HALF) < too_many
+        return half >> 32, unfair.flatten().nonzero().flatten()
+    scaled = word.numpy().view(np.uint32).astype(np.uint64)
+    scaled *= np.uint64(rows)
+    is_unfair = scaled.view(np.uint32)[:, ::2] < np.uint32(too_many)
+    scaled >>= np.uint64(32)
+    return torch.from_numpy(scaled.view(np.int64)), _places(is_unfair)
 
 
 def _places(mask: NDArray[np.bool_]) -> Tensor:

@@ -141,18 +141,22 @@ class ChangedInput:
             self._on_batch()
             yield some, self._drawn(some)
 
-    def column_by_column(
-        self, columns: Tensor, rows: Tensor
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield some rows (v,), some columns (c,) and X − Z there (c, v, S), till all have been."""
-        samples = max(1, self._draws.shape[0])
-        for some_rows in torch.split(rows, max(1, self._numbers // 4 // samples)):
-            a_column = max(1, some_rows.numel() * samples)
-            true = self.x[some_rows]
-            for some in torch.split(columns, max(1, _COLUMNS_AT_ONCE // a_column)):
-                self._on_batch()
-                noise = self._draws.columns(some, some_rows)
-                yield some_rows, some, true[:, some].t().unsqueeze(2) - noise
+    def column_by_column(self, columns: Tensor, rows: Tensor) -> Iterator[Tensor]:
+        """Yield X − Z of each column at some rows, (v, S)."""
+        a_column = max(1, rows.numel() * self.samples)
+        true = self.x[rows]
+        for some in torch.split(columns, max(1, _COLUMNS_AT_ONCE // a_column)):
+            self._on_batch()
+            noise = self._draws.columns(some, rows)
+            yield from true[:, some].t().unsqueeze(2) - noise
+
+    def rows_by_column(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """Split rows into parts of which a column fits into the memory some times."""
+        return torch.split(rows, max(1, self._numbers // 4 // max(1, self.samples)))
+
+    def columns_at_once(self, rows: int) -> int:
+        """Return how many columns of some rows fit into a part of the memory."""
+        return max(1, self._numbers // 8 // max(1, rows * self.samples))
 
     def product(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return (X − Z) W over some columns (k,), at some rows (v,), as (v, S, H)."""

@@ -109,15 +109,24 @@ class LinearTerms:
             for weight in entry.weights[:1]
         }
         for block in filter(_size, blocks):
-            last, mixings = None, []
-            for rows, columns, change in self._changed.column_by_column(block.columns, block.rows):
-                if rows is not last:
-                    last, mixings = rows, [mixing.restricted(rows) for _, mixing, _, _ in terms]
-                for (node, _, weight, _), mixing in zip(terms, mixings, strict=True):
-                    mixed = torch.stack([mixing.times(each) for each in change])  # (c, q, S)
-                    product = mixed.flatten(1).t() @ weight[columns]  # (q · S, h)
+            for columns, mixed in self._mixed_changes(block):  # (c,), (c, q, S) each
+                for (node, _, weight, _), each in zip(terms, mixed, strict=True):
+                    product = each.flatten(1).t() @ weight[columns]  # (q · S, h)
                     total[node] += product.view_as(total[node])
         return total
+
+    def _mixed_changes(self, block: _Block) -> Iterator[tuple[Tensor, list[Tensor]]]:
+        """Yield some columns (c,) and, of some rows, each term's A_k (X − Z) there, (c, q, S)."""
+        every = [mixing for _, mixing, _, _ in self._terms()]
+        at_once = self._changed.columns_at_once(sum(mixing.shape[0] for mixing in every))
+        for rows in self._changed.rows_by_column(block.rows):
+            mixings = [mixing.restricted(rows) for mixing in every]
+            for columns in torch.split(block.columns, at_once):
+                parts: list[list[Tensor]] = [[] for _ in mixings]
+                for change in self._changed.column_by_column(columns, rows):  # (v, S)
+                    for part, mixing in zip(parts, mixings, strict=True):
+                        part.append(mixing.times(change))
+                yield columns, [torch.stack(part) for part in parts]
 
     def toggling_features(self, base: States, selection: Selection, columns: Tensor) -> Toggled:
         """Return what toggling each of `columns` (k,) changes."""
