@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense quality optimality many pages clean
+.PHONY: demo test lint accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links quality optimality many pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -68,6 +68,14 @@ bench: $(STAMP)
 # `benchmarks/dense.py --against CHECKOUT` measures another version of the library in turn with this.
 bench-dense: $(STAMP)
 	$(BIN)/python benchmarks/dense.py
+
+# Whole graphs beside GNNExplainer; trains six small models first, some minutes each.
+bench-graphs: $(STAMP)
+	$(BIN)/python benchmarks/graphs.py
+
+# Seconds of links beside those of nodes: a link predictor and PyG's GAE on Cora.
+bench-links: $(STAMP)
+	$(BIN)/python benchmarks/links.py
 
 # Sizes, fidelity, certificates and seconds of all searches on all of the paper's queries; hours.
 # Finished explanations are kept.

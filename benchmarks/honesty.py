@@ -3,10 +3,10 @@
     python benchmarks/honesty.py
     python benchmarks/honesty.py --models GCN 'global mean' --nodes 5
 
-Every model of the zoos (`honesty_audit/zoo.py`, `graph_zoo.py`) is trained on a small graph, or on
-many, and explained at some nodes or graphs; the plain loop (`honesty_audit/plain_loop.py`) measures
-each set on the whole graph. Writes results/honesty.{json,md}; exits with 1 if a claim is false or a
-model makes zorro crash.
+Every model of the zoos (`honesty_audit/zoo.py`, `graph_zoo.py`, `link_zoo.py`, `value_zoo.py`) is
+trained on a small graph, or on many, and explained at some nodes, graphs or links; the plain loop
+(`honesty_audit/plain_loop.py`) measures each set on the whole graph. Writes
+results/honesty.{json,md}; exits with 1 if a claim is false or a model makes zorro crash.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ import json
 import logging
 import sys
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import torch
 from honesty_audit.audit import Answer, Case, answers, claims_in, predicted_classes
 from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
+from honesty_audit.link_zoo import LINK_ZOO, prepare_links
 from honesty_audit.table import page
+from honesty_audit.value_zoo import VALUE_ZOO, prepare_values
 from honesty_audit.zoo import ZOO, prepare
 
 RESULTS = Path(__file__).parent / "results"
@@ -45,7 +49,7 @@ def arguments() -> argparse.Namespace:
 
 def chosen(parts: list[str] | None) -> list[str]:
     """Return the models whose names contain one of `parts`, all for None."""
-    names = [*(entry.name for entry in ZOO), *(entry.name for entry in GRAPH_ZOO)]
+    names = [entry.name for zoo in (ZOO, GRAPH_ZOO, LINK_ZOO, VALUE_ZOO) for entry in zoo]
     if parts is None:
         return names
     return [name for name in names if any(part.lower() in name.lower() for part in parts)]
@@ -53,11 +57,13 @@ def chosen(parts: list[str] | None) -> list[str]:
 
 def prepared(name: str, size: int | None) -> Case:
     """Return the trained model of a name."""
-    for entry in ZOO:
-        if entry.name == name:
-            return prepare(entry, size)
-    (of_graphs,) = (each for each in GRAPH_ZOO if each.name == name)
-    return prepare_graphs(of_graphs)
+    ready: dict[str, Callable[[], Case]] = {
+        **{entry.name: partial(prepare, entry, size) for entry in ZOO},
+        **{entry.name: partial(prepare_graphs, entry) for entry in GRAPH_ZOO},
+        **{entry.name: partial(prepare_links, entry) for entry in LINK_ZOO},
+        **{entry.name: partial(prepare_values, entry) for entry in VALUE_ZOO},
+    }
+    return ready[name]()
 
 
 def row(answer: Answer, claims: int) -> dict[str, object]:

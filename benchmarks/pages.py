@@ -105,7 +105,7 @@ def main() -> None:
         try:
             rows = explorer.ask("/api/runs/0/rows")["rows"]
             live = [opened(browser, explorer.address, ".rows tbody tr") for _ in range(OPENINGS)]
-            nodes = [row["node"] for row in rows[:: max(1, len(rows) // NODES)]][:NODES]
+            nodes = [row["query"] for row in rows[:: max(1, len(rows) // NODES)]][:NODES]
             clicks = clicked(browser, explorer.address, nodes)
         finally:
             explorer.close()

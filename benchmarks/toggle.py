@@ -85,8 +85,8 @@ def measure(folder: Path, *, toggles: int, samples: int) -> tuple[list[float], l
     later: list[float] = []
     try:
         for row in explorer.ask("/api/runs/0/rows")["rows"]:
-            node = row["node"]
-            kept = explorer.ask(f"/api/runs/0/nodes/{node}")
+            node = row["query"]
+            kept = explorer.ask(f"/api/runs/0/queries/{node}")
             # Timed from a cold start: nothing has been asked about this node's neighbourhood yet.
             chosen = {kind: kept[kind] for kind in ("nodes", "features")}
             sets = [chosen]
@@ -115,7 +115,7 @@ def measure(folder: Path, *, toggles: int, samples: int) -> tuple[list[float], l
 def timed(explorer: Explorer, node: int, chosen: dict[str, list[int]], samples: int) -> float:
     """Return how long a measurement takes, from the request to the answer read."""
     started = time.perf_counter()
-    explorer.ask("/api/fidelity", {"run": 0, "node": node, **chosen, "samples": samples})
+    explorer.ask("/api/fidelity", {"run": 0, "query": node, **chosen, "samples": samples})
     return time.perf_counter() - started
 
 

@@ -188,6 +188,34 @@ def test_edge_weights_go_along():
     assert_claim_holds(explanation, measured)
 
 
+def test_attributes_of_edges_go_along_and_are_traced():
+    graphs = some_graphs(seed=10, one_hot=True)
+    for graph in graphs:
+        graph.edge_attr = torch.stack([graph.edge_weight, 1 - graph.edge_weight], dim=1)
+    torch.manual_seed(13)
+    model = Pooled(
+        lambda i, o: gnn.GINEConv(nn.Linear(i, o), edge_dim=2), gnn.global_add_pool
+    ).eval()
+    options = {
+        "tau": 0.8,
+        "samples": 60,
+        "keep": ("nodes",),
+        "feature_groups": [range(FEATURES)],
+        "model_kwargs": {"edge_attr": "edge_attr"},
+    }
+    traced, run = (
+        Zorro.of_graphs(model, graphs, evaluator=name, **options)
+        for name in ("traced", "any-model")
+    )
+    graph = graphs[number := first_that_needs_some(run)]
+    explanation, other = traced.explain(number), run.explain(number)
+    assert explanation.selected == other.selected
+    assert explanation.steps == other.steps
+    bonds = graph.edge_attr
+    measured = plain_fidelity(model, graphs, graph, explanation, draw=by_row, edge_attr=bonds)
+    assert_claim_holds(explanation, measured)
+
+
 @pytest.mark.parametrize("kept", [0, 1, 3])
 def test_a_fidelity_known_in_closed_form(kept):
     """Kept nodes count; of the others each counts with the column's share of ones."""
@@ -274,7 +302,7 @@ WRONG = {
         {"model_kwargs": {"edge_attr": "bond"}},
         r"model_kwargs\['edge_attr'\]: expected the name .*got 'bond'",
     ),
-    "no such option": (some_graphs, {"hops": 2}, "hops: expected an option of Zorro for graphs"),
+    "no such option": (some_graphs, {"hops": 2}, "hops: expected one of the options"),
     "keep nothing": (some_graphs, {"keep": ()}, "keep: expected some of 'nodes', 'features'"),
     "keep what": (some_graphs, {"keep": ("edge",)}, "keep: .*got 'edge'"),
     "keep twice": (some_graphs, {"keep": ("nodes", "nodes")}, "keep: .*each once"),

@@ -15,14 +15,24 @@ from zorro import Zorro
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 from honesty_audit import audit, graphs, verdict
 from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
-from honesty_audit.plain_loop import count_hits, count_hits_of_graph
+from honesty_audit.link_zoo import LINK_ZOO, prepare_links
+from honesty_audit.plain_loop import (
+    count_hits,
+    count_hits_of_graph,
+    count_hits_of_link,
+    count_values_kept,
+    count_values_kept_of_graph,
+)
+from honesty_audit.value_zoo import VALUE_ZOO, prepare_values
 from honesty_audit.zoo import SMALL, ZOO, Case, prepare
 
 QUICK = {entry.name: entry for entry in ZOO if entry.quick}
 QUICK_GRAPHS = {entry.name: entry for entry in GRAPH_ZOO if entry.quick}
+QUICK_LINKS = {entry.name: entry for entry in LINK_ZOO if entry.quick}
+QUICK_VALUES = {entry.name: entry for entry in VALUE_ZOO if entry.quick}
 SIZE, NODES, RUNS = 100, 3, 300
 # At most: a bound and a reported figure each.
-CLAIMS = 2 * NODES * (len(QUICK) + len(QUICK_GRAPHS))
+CLAIMS = 2 * NODES * sum(map(len, (QUICK, QUICK_GRAPHS, QUICK_LINKS, QUICK_VALUES)))
 # Models that every user has; refusing to answer for them would be honest too, but useless.
 ORDINARY = {"GCN", "GAT", "ensemble of three GCNs", "categories as floats"}
 
@@ -61,6 +71,18 @@ def test_no_claim_is_false(audited, name):
 @pytest.mark.parametrize("name", QUICK_GRAPHS)
 def test_no_claim_about_a_graph_is_false(name):
     case = prepare_graphs(QUICK_GRAPHS[name])
+    assert audit.predicted_classes(case) > 1, "a constant model would make any claim true"
+    options = {"max_evaluations": 5_000, "fresh_samples": 500}
+    for answer in audit.answers(case, case.queries(2), runs=RUNS, **options):
+        said = answer.verdict(CLAIMS)
+        assert answer.status not in ("crashed", "refused"), said
+        assert said != "FALSE", answer
+
+
+@pytest.mark.parametrize("name", [*QUICK_LINKS, *QUICK_VALUES])
+def test_no_claim_about_a_link_or_a_value_is_false(name):
+    of_link = name in QUICK_LINKS
+    case = prepare_links(QUICK_LINKS[name]) if of_link else prepare_values(QUICK_VALUES[name])
     assert audit.predicted_classes(case) > 1, "a constant model would make any claim true"
     options = {"max_evaluations": 5_000, "fresh_samples": 500}
     for answer in audit.answers(case, case.queries(2), runs=RUNS, **options):
@@ -182,6 +204,55 @@ def test_the_plain_loop_reads_one_logit_by_its_threshold_and_leaves_the_model_as
     assert not any(asked)
     assert whole.training
     assert model[0].training
+
+
+def test_the_plain_loop_asks_about_a_link_that_carries_no_message():
+    """Linked where either end hears a neighbour; the two of the link itself hear nothing."""
+    x = torch.ones(4, 1)
+    edge_index = torch.tensor([[0, 1, 2], [1, 0, 3]])
+
+    def call(model, x, edge_index, links, weight):
+        assert weight.tolist() == [7.0]
+        heard = torch.zeros(len(x)).index_add(0, edge_index[1], torch.ones(edge_index.size(1)))
+        return heard[links[0]] + heard[links[1]] - 0.5 + 0 * x.sum()
+
+    options = {"nodes": (), "features": (), "samples": 5, "seed": 0, "threshold": 0.0}
+    weights = {"weight": torch.tensor([5.0, 6.0, 7.0])}
+    assert count_hits_of_link(None, call, x, edge_index, (0, 1), kwargs=weights, **options) == 5
+
+    def reads(model, x, edge_index, links):
+        return x[links[0], 0] + x[links[1], 0] - 1.5
+
+    x = torch.tensor([[1.0], [1.0], [0.0], [0.0]])  # P(1) = .5 each
+    options |= {"samples": 2000}
+    both = count_hits_of_link(None, reads, x, edge_index, (0, 1), **options)
+    assert binomtest(both, 2000, 0.25).pvalue > 1e-4
+    options |= {"nodes": (0,), "features": (0,)}
+    one = count_hits_of_link(None, reads, x, edge_index, (0, 1), **options)
+    assert binomtest(one, 2000, 0.5).pvalue > 1e-4
+
+
+def test_the_plain_loop_knows_when_a_value_stays():
+    """The value is a node's own, drawn from 0, 1, 2, 3; the standard deviation is 1.29."""
+    x = torch.tensor([[0.0], [1.0], [2.0], [3.0]])
+    edge_index = torch.empty(2, 0, dtype=torch.long)
+
+    def kept(node, **options):
+        given = {"nodes": (), "features": (), "samples": 2000, "seed": 0, "side": "both"}
+        return count_values_kept(lambda x, e: x, x, edge_index, node, **{**given, **options})
+
+    assert binomtest(kept(1, share=1.0), 2000, 0.75).pvalue > 1e-4
+    assert binomtest(kept(1, share=0.5), 2000, 0.25).pvalue > 1e-4
+    assert binomtest(kept(1, share=0.5, side="up"), 2000, 0.75).pvalue > 1e-4
+    assert binomtest(kept(1, share=0.5, side="down"), 2000, 0.5).pvalue > 1e-4
+    assert kept(1, share=0.5, nodes=(1,), features=(0,)) == 2000
+    several = [Data(x=x[[place]], edge_index=edge_index) for place in range(4)]
+    given = {"samples": 2000, "seed": 0, "side": "up"}
+    for nodes, share in (((), 0.75), ((0,), 1.0)):
+        hits = count_values_kept_of_graph(
+            lambda x, e, batch: x, several, 1, nodes=nodes, share=0.5, **given
+        )
+        assert binomtest(hits, 2000, share).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("make", [graphs.citation, graphs.directed])

@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch_geometric.nn as gnn
 from torch import nn
+from torch_geometric.data import Data
 
 from zorro import Zorro
 from zorro.data import check_graph
@@ -191,3 +192,78 @@ def test_what_has_no_order_stays_refused():
         Zorro(made(Embeds, 2), a_graph()[0] + 0j, a_graph()[1])
     with pytest.raises(InputError, match=r"convert it with x.float\(\)"):
         check_graph(*a_graph())  # files and stored graphs hold floats
+
+
+class OfGraphs(nn.Module):
+    """Categories embedded, a convolution, the sum over a graph; notes what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, 6)
+        self.conv = gnn.GCNConv(6, 8)
+        self.last = nn.Linear(8, 3, bias=False)
+        self.seen = []
+
+    def forward(self, x, edge_index, batch=None):
+        self.seen.append(x.clone())
+        hidden = self.conv(self.embedding(x).sum(1).tanh(), edge_index).tanh()
+        return self.last(gnn.global_add_pool(hidden, batch)) * 4
+
+
+def some_graphs():
+    generator = torch.Generator().manual_seed(0)
+    graphs = []
+    for nodes in range(5, 13):
+        ring = torch.arange(nodes)
+        edges = torch.stack([ring, ring.roll(1)])
+        x = 2 * torch.randint(1, WORDS // 2 - 1, (nodes, COLUMNS), generator=generator) + 1
+        graphs.append(Data(x=x, edge_index=torch.cat([edges, edges.flip(0)], dim=1)))
+    return graphs
+
+
+@pytest.mark.parametrize("groups", [[], [[0, 2]], [range(COLUMNS)]], ids=str)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32])
+def test_categories_of_whole_graphs_are_drawn_from_their_own_values(groups, dtype):
+    """Alone each column keeps to its values; in a group the columns keep to a node's."""
+    graphs = some_graphs()
+    for graph in graphs:
+        graph.x = graph.x.to(dtype)
+    pool = torch.cat([graph.x for graph in graphs])
+    model, query = made(OfGraphs, 2), 3
+    zorro = Zorro.of_graphs(model, graphs, feature_groups=groups or None, **QUICK)
+    explanation = zorro.explain(query)
+    assert explanation.certified
+    assert explanation.status == "certified"
+    grouped = {column for group in groups for column in group}
+    every = [*map(list, groups), *([c] for c in range(COLUMNS) if c not in grouped)]
+    for columns in every:
+        known = {tuple(row) for row in pool[:, columns].tolist()}
+        for x in model.seen:
+            assert x.dtype == dtype or x.requires_grad  # where gradients are tried
+            assert {tuple(row) for row in x[:, columns].tolist()} <= known
+        assert len(set(columns) & set(explanation.features)) in (0, len(columns))
+
+    keep = torch.zeros_like(graphs[query].x, dtype=torch.bool)
+    for row in explanation.nodes:
+        keep[row, list(explanation.features)] = True
+    generator = torch.Generator().manual_seed(5)
+    hits = 0
+    for _ in range(400):
+        drawn = torch.empty_like(graphs[query].x)
+        for columns in every:
+            rows = torch.randint(len(pool), (len(drawn),), generator=generator)
+            drawn[:, columns] = pool[rows][:, columns]
+        with torch.no_grad():
+            scores = model(torch.where(keep, graphs[query].x, drawn), graphs[query].edge_index)
+        hits += int(scores[0].argmax()) == explanation.predicted_class
+    assert hits / 400 > 0.8 - 4 * (0.16 / 400) ** 0.5
+
+
+def test_a_graph_of_other_numbers_is_refused():
+    graphs = some_graphs()
+    zorro = Zorro.of_graphs(made(OfGraphs, 0), graphs, **QUICK)
+    other = Data(x=graphs[0].x.float(), edge_index=graphs[0].edge_index)
+    with pytest.raises(InputError, match=r"graph: expected torch.int64 features as in graphs\[0\]"):
+        zorro.explain(other)
+    with pytest.raises(InputError, match=r"graphs\[1\].x: expected torch.int64 as in graphs\[0\]"):
+        Zorro.of_graphs(made(OfGraphs, 0), [graphs[0], other])

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch_geometric.nn as gnn
 
-from zorro import Zorro
+from zorro import Zorro, explain_many
 
 NODES, FEATURES, QUERY = 40, 6, 7
 GROUPS = [[0, 1, 2], [4, 5]]
@@ -106,3 +106,22 @@ def test_masks_hold_all_of_what_is_not_selectable(case, keep):
     else:
         expected[:, list(explanation.features)] = 1.0
     assert torch.equal(mask, expected)
+
+
+def test_a_group_counts_as_one_wherever_sizes_are_told(case, tmp_path):
+    model, x, edge_index = case
+    run = explain_many(
+        model,
+        x,
+        edge_index,
+        [QUERY, 3],
+        out=tmp_path / "run",
+        engine="in-process",
+        tau=0.8,
+        feature_groups=[range(FEATURES)],
+    )
+    for explanation in run.explanations():
+        assert explanation.features == tuple(range(FEATURES))
+        assert "× 1 features" in repr(explanation)
+        assert explanation.feature_entropy == 0.0
+    assert run.median_sizes()["features"] == 1.0

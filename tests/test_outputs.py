@@ -79,16 +79,10 @@ def test_a_probabilitys_threshold_on_logits_is_refused(graph, check):
 @pytest.mark.parametrize("check", ["whole", "local"])
 def test_independent_labels_are_refused_and_both_remedies_work(graph, check):
     model = made(4, torch.sigmoid)
-    with pytest.raises(ModelError, match=r"independent labels .*\[:, label\].*threshold=0.5.*log"):
+    with pytest.raises(ModelError, match=r"independent labels .*label=… and threshold=0\.5.*log"):
         Zorro(model, *graph, check=check, **QUICK).explain(0)
     label = 2
-    one = Zorro(
-        lambda x, edge_index: model(x, edge_index)[:, label],
-        *graph,
-        threshold=0.5,
-        check=check,
-        **QUICK,
-    ).explain(3)
+    one = Zorro(model, *graph, label=label, threshold=0.5, check=check, **QUICK).explain(3)
     share = float(model(*graph)[3, label].detach())
     assert one.predicted_class == int(share > 0.5)
     assert one.probability == pytest.approx(max(share, 1 - share), abs=1e-5)
@@ -108,7 +102,7 @@ def test_scores_of_classes_are_taken_as_they_are(graph, function, dtype):
     predictor = Predictor(made(3, function).to(dtype))
     x, edge_index = graph
     scores = predictor.scores(x.to(dtype), edge_index, {})
-    predictor.refuse_misread(scores)
+    predictor.settle(scores)
     logits = made(3, lambda out: out).to(dtype)(x.to(dtype), edge_index)
     assert torch.allclose(
         probabilities(scores).float(), logits.float().softmax(-1), atol=8 * torch.finfo(dtype).eps

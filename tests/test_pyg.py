@@ -9,7 +9,7 @@ from torch_geometric.explain import Explainer, fidelity, unfaithfulness
 from torch_geometric.explain.config import ExplainerConfig, ModelConfig
 from torch_geometric.nn import GCNConv, SimpleConv
 
-import zorro.pyg
+import zorro.pyg.algorithm
 from zorro import Zorro
 from zorro.errors import InputError
 from zorro.models import build, checkpoint
@@ -85,7 +85,7 @@ def cora(real_graph, paper_dir):
 
 
 def test_the_example_in_the_docstring_is_true():
-    results = doctest.testmod(zorro.pyg)
+    results = doctest.testmod(zorro.pyg.algorithm)
     assert results.attempted > 0
     assert results.failed == 0
 
@@ -249,8 +249,6 @@ def test_edge_weights_follow_the_graph():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"model_config": {**MULTICLASS, "task_level": "edge"}}, "task_level 'edge'"),
-        ({"model_config": {**MULTICLASS, "mode": "regression"}}, "mode 'regression'"),
         ({"edge_mask_type": "object"}, "edge_mask_type 'object'"),
         ({"node_mask_type": None, "edge_mask_type": "object"}, "node_mask_type None"),
     ],
@@ -314,7 +312,6 @@ def test_a_node_named_twice_is_explained_once():
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        (None, "got None: an explanation is of one prediction"),
         (3, "from 0 to 2, got 3"),
         (-1, "from 0 to 2, got -1"),
         (torch.tensor([0, 7]), "from 0 to 2, got 7"),
@@ -329,6 +326,25 @@ def test_a_node_named_twice_is_explained_once():
 def test_an_index_that_names_no_nodes_is_refused(index, message):
     with pytest.raises(InputError, match=f"index: expected a node id .*{message}"):
         explainer_of()(X, RING, index=index)
+
+
+def test_without_an_index_all_nodes_are_explained():
+    explanation = explainer_of()(X, RING)
+    assert list(explanation.zorro) == [0, 1, 2]
+    each = [explainer_of()(X, RING, index=node).node_mask for node in range(3)]
+    assert torch.equal(explanation.node_mask, torch.stack(each).amax(0))
+
+
+def test_a_tolerance_is_for_values(caplog):
+    with pytest.raises(ValueError, match="does not support"):
+        Explainer(
+            SimpleConv(),
+            ZorroExplainer(tolerance=1.0),
+            explanation_type="model",
+            model_config=MULTICLASS,
+            node_mask_type="attributes",
+        )
+    assert "tolerance only with mode 'regression'" in caplog.text
 
 
 @pytest.mark.parametrize("dtype", [torch.long, torch.float, torch.bool])

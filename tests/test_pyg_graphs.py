@@ -82,6 +82,27 @@ def test_weights_go_along_and_noise_is_drawn_from_a_data_set(model, graphs):
     assert found.node_mask.shape == one.x.shape
 
 
+def test_graphs_that_edges_join_are_explained_together(model, graphs):
+    """Messages pass between them, so that nodes of all may matter: counted in a plain loop."""
+    batch = Batch.from_data_list(graphs)
+    crossing = torch.cat([batch.edge_index, torch.tensor([[0, 9], [9, 0]])], dim=1)
+    found = explainer(model)(batch.x, crossing, batch=batch.batch, index=0).zorro[0]
+    assert found.graph.candidates == 15
+    generator = torch.Generator().manual_seed(1)
+    keep = torch.zeros_like(batch.x, dtype=torch.bool)
+    for row in found.nodes:
+        keep[row, list(found.features)] = True
+    stayed = 0
+    with torch.no_grad():
+        for _ in range(300):
+            rows = torch.randint(15, batch.x.shape, generator=generator)
+            x = torch.where(keep, batch.x, batch.x.gather(0, rows))
+            stayed += int(model(x, crossing, batch.batch)[0].argmax()) == found.predicted_class
+    assert found.certified
+    assert abs(stayed / 300 - found.fidelity.value) < 0.12
+    assert stayed / 300 > found.certificate.bound - 0.06
+
+
 def test_what_cannot_be_asked_is_refused(model, graphs):
     one = graphs[0]
     with pytest.raises(InputError, match="graphs: expected two at least, got one"):
@@ -90,10 +111,8 @@ def test_what_cannot_be_asked_is_refused(model, graphs):
     ask = explainer(model)
     with pytest.raises(InputError, match="index: expected a graph id or a tensor of ids from 0 to"):
         ask(batch.x, batch.edge_index, batch=batch.batch, index=3)
-    crossing = torch.cat([batch.edge_index, torch.tensor([[0], [9]])], dim=1)
-    with pytest.raises(InputError, match="batch: expected edges within graphs"):
-        ask(batch.x, crossing, batch=batch.batch)
-    with pytest.raises(ValueError, match="does not support"):
-        explainer(model, level="edge")
+    target = torch.zeros(3, dtype=torch.long)
+    with pytest.raises(InputError, match=r"batch: expected a graph's number per node, \(15,\)"):
+        ask.algorithm(model, batch.x, batch.edge_index, target=target, batch=batch.batch[:3])
     with pytest.raises(ValueError, match="does not support"):
         explainer(model, edge_mask="object")

@@ -50,6 +50,7 @@ def page(rows: Sequence[Row], abouts: Sequence[Row]) -> str:
         *_section("*Nothing needed*", _nothing_needed(beside)),
         *_section("Cora, with 30 seconds a query", _within_limit(limited)),
         *_section("Against another checkout", _against(every)),
+        *_section("CPU seconds", _cpu(every)),
         *_growth(every),
         *_section("What failed", _failures(rows)),
     ]
@@ -276,6 +277,34 @@ def _against(every: Sequence[Row]) -> list[str]:
             for group in every
             if group["times_faster"]["count"]
         ],
+    )
+
+
+def _cpu(every: Sequence[Row]) -> list[str]:
+    head = [
+        "cell",
+        "nodes",
+        "ours: median",
+        "worst",
+        "other: median",
+        "worst",
+        "times less: median",
+    ]
+    lines = []
+    for group in every:
+        ours, other = group["methods"][OURS], group["methods"][AGAINST]
+        if ours["cpu"] is not None:
+            figures = (ours["cpu"], ours["most_cpu"], other["cpu"], other["most_cpu"])
+            less = group["times_less_cpu"]
+            lines.append([*_name(group), *map(number, figures), ratio(less) if less else "–"])
+    return (
+        [
+            "What the process used, whatever else ran on the machine; only of queries that ended.",
+            "",
+            *_table(head, lines),
+        ]
+        if lines
+        else []
     )
 
 

@@ -48,6 +48,11 @@ def of_queries(rows: Sequence[Row]) -> Row:
         "ratio_whole": ratios(rows, OURS, WHOLE),
         "ratio_fewest": ratios(rows, OURS, FEWEST),
         "times_faster": ratios(rows, AGAINST, OURS),
+        "times_less_cpu": middle(
+            row[AGAINST]["cpu_seconds"] / row[OURS]["cpu_seconds"]
+            for row in rows
+            if all("cpu_seconds" in row.get(name, {}) for name in (OURS, AGAINST))
+        ),
         "statuses": dict(Counter(part["status"] for part in ours).most_common()),
         "certified": sum(part["certified"] for part in ours),
         "answered": len(ours),
@@ -69,6 +74,8 @@ def of_method(rows: Sequence[Row], name: str) -> Row:
     return {
         **times,
         "over": sum("over" in part for part in parts),
+        "cpu": middle(part["cpu_seconds"] for part in parts if "cpu_seconds" in part),
+        "most_cpu": max((p["cpu_seconds"] for p in parts if "cpu_seconds" in p), default=None),
         "failed": sum("error" in part for part in parts),
         "peak_mb": max((p["peak_mb"] for p in parts if "peak_mb" in p), default=None),
         "above_mb": max((p["peak_above_mb"] for p in parts if "peak_mb" in p), default=None),

@@ -30,7 +30,7 @@ class Case(Protocol):
         """The classes of all queries."""
         ...
 
-    def queries(self, count: int) -> list[int]:
+    def queries(self, count: int) -> list[Any]:
         """Return what to explain."""
         ...
 
@@ -52,7 +52,7 @@ class Answer:
     """
 
     model: str
-    query: int  # a node, or a graph
+    query: int | tuple[int, ...]  # a node, a graph, or a link's ends
     status: str
     claim: Claim = NO_CLAIM
     hits: int = 0
@@ -77,12 +77,12 @@ class Answer:
         return verdict(self.claim, self.hits, self.samples, claims=claims)
 
 
-def answers(case: Case, queries: Sequence[int], *, runs: int, **options: Any) -> Iterator[Answer]:
-    """Yield what comes of explaining some nodes or graphs, each counted by the plain loop.
+def answers(case: Case, queries: Sequence[Any], *, runs: int, **options: Any) -> Iterator[Answer]:
+    """Yield what comes of explaining some nodes, graphs or links, each counted by the plain loop.
 
     Args:
         case: the model and its graph, or graphs.
-        queries: their numbers.
+        queries: their numbers; of links both ends.
         runs: inputs that the plain loop runs for each.
         options: of `Zorro`, besides the case's own.
     """
@@ -110,11 +110,11 @@ def answers(case: Case, queries: Sequence[int], *, runs: int, **options: Any) ->
 
 def measured(case: Case, explanation: Explanation, *, runs: int, seconds: float = 0.0) -> Answer:
     """Return what an explanation claims with the plain loop's count for its set."""
-    query = explanation.query.index
-    hits = case.hits(explanation, runs=runs, seed=SEED + query)
+    asked = explanation.query
+    hits = case.hits(explanation, runs=runs, seed=SEED + asked.index)
     return Answer(
         case.name,
-        query,
+        (asked.index, *asked.ends) if asked.ends else asked.index,
         str(explanation.status),
         claim=claim_of(explanation),
         hits=hits,

@@ -7,15 +7,17 @@ import copy
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from inspect import signature
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeAlias
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from zorro.arguments import check_at_least, check_choice
-from zorro.cut import CHECKS, Check, ComputationalGraph, Extractor, WholeGraphs
+from zorro.cut import Check, ComputationalGraph, Extractor, Links, WholeGraphs
+from zorro.cut.extractor import check_cut
 from zorro.cut.source import Source
 from zorro.data.graph_validation import listed_graphs
 from zorro.elements import KINDS, Kind, Selection
@@ -23,25 +25,33 @@ from zorro.elements.groups import group_of_each, propose_groups
 from zorro.errors import InputError
 from zorro.evaluation import EVALUATORS, EvaluatorName, FidelityEstimate
 from zorro.evaluation.bench import Bench
-from zorro.explanation import Explanation, Parameters
+from zorro.explanation import Explanation, Importance, Parameters
+from zorro.explanation.importance import importance_of
 from zorro.explanation.making import explanation_of
 from zorro.explanation.meter import Meter
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, features_of
 from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
+from zorro.model.data_model import kwargs_of_graphs
+from zorro.model.graph_model import as_graph_model
 from zorro.model.inference_mode import ordinary, outside_inference_mode
+from zorro.model.link_model import as_link_model
 from zorro.model.memory import default_budget
+from zorro.model.picked_output import picked
 from zorro.model.predictor import Model, Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
-from zorro.question.decision import Contrast, SameClass, decision_of
+from zorro.question.asking import ABOUT_LINKS
+from zorro.question.decision import Comparison, Contrast, Side
 from zorro.question.options import Search, check_parameters
 from zorro.question.parameters import PARAMETERS, parameters_of
+from zorro.question.reading import READINGS, Output, Reading, reading_of
 from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
 from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
 
-_OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # options that graphs have no use for
+_OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # what others take in their own way
+Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data
 
 
 class Zorro:
@@ -52,9 +62,10 @@ class Zorro:
     Explanation(node 2521 → class 3: 2 nodes × 10 features, fidelity 0.91 [0.89, 0.93], certified)
 
     Args:
-        model: a module or a function, called as `model(x, edge_index, **model_kwargs)`; returns
-            class scores (N, C), or one number per node (see `threshold`). Its weights may change
-            between two calls of a method, not during one.
+        model: a module or a function, called as `model(x, edge_index, **model_kwargs)`, or, if it
+            takes one argument, as `model(data)` with a `Data` of these; returns class scores
+            (N, C), or one number per node (see `threshold`), or more than that (see `output`). Its
+            weights may change between two calls of a method, not during one.
         x: (N, d) features; dense, sparse COO or sparse CSR, or those of a stored graph. Integers
             (categories) and truth values are refilled with the column's own values.
         edge_index: (2, E), or the edges of a stored graph.
@@ -93,9 +104,22 @@ class Zorro:
             which `"whole"` is refused; for dense features it is whole.
         evaluator: `"auto"` traces the model where it can, which is much faster, and runs it where
             it cannot; `"any-model"` always runs it; `"traced"` raises where it cannot trace.
-        memory: bytes that an evaluation may take; a quarter of what is free when None.
+        memory: bytes that an evaluation may take; a quarter of what is free when None. On a CPU it
+            takes no more than 1 GB where it can do with less.
         threshold: where a one-column model separates class 0 from class 1: 0.0 for the logit of
             class 1, 0.5 for its probability. Such a model is refused without it.
+        label: of a model with several labels, each there or not: the column of the one that is
+            explained, with its `threshold`.
+        tolerance: of a model whose output is a value (regression): how far it may move and still
+            be the same answer.
+        tolerance_share: the same as a share of the standard deviation of the model's outputs over
+            all nodes, or graphs.
+        side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;
+            `"up"`, a value that is to stay up, that it falls by more; `"down"`, that it rises by
+            more.
+        output: of a model with several values: the column of the one that is explained. Of a model
+            that returns a tuple or a dictionary, whatever is asked: what picks the scores, as
+            `lambda out: out[0]` or `"logits"`.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
         keep: what a set may be of, `("nodes", "features")` or one of them; what is not selectable
@@ -130,15 +154,17 @@ class Zorro:
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
         threshold: float | None = None,
+        label: SupportsIndex | None = None,
+        tolerance: float | None = None,
+        tolerance_share: float | None = None,
+        side: Side = "both",
+        output: Output | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
         keep: Sequence[Kind] = KINDS,
         feature_groups: Iterable[Iterable[SupportsIndex]] | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True, integers=True)
-        check_choice("check", check, CHECKS)
-        check_at_least("halo", halo, 0)
-        if hops is not None:
-            check_at_least("hops", hops, 0)
+        check_cut(hops, halo, check)
         graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
@@ -162,7 +188,16 @@ class Zorro:
             keep=keep,
             feature_groups=feature_groups,
         )
-        self._begin(model, graph.features, source, asked, noise, evaluator, memory, threshold)
+        reading = reading_of(
+            threshold=threshold,
+            label=label,
+            tolerance=tolerance,
+            tolerance_share=tolerance_share,
+            side=side,
+            output=output,
+        )
+        model = picked(model, output)
+        self._begin(model, graph.features, source, asked, noise, evaluator, memory, reading)
 
     @classmethod
     @outside_inference_mode
@@ -182,42 +217,113 @@ class Zorro:
         >>> zorro.explain(5)                                            # doctest: +SKIP
 
         Args:
-            model: called as `model(x, edge_index, batch=batch, **model_kwargs)`; returns class
-                scores (B, C) of the graphs in a batch, or one number each (see `threshold`).
+            model: called as `model(x, edge_index, batch=batch, **model_kwargs)`, or, if it takes
+                one argument, as `model(data)`; returns class scores (B, C) of the graphs in a
+                batch, or one number each (see `threshold`).
             graphs: PyG's `Data`, each with `x` (n, d) and `edge_index`: a list, a data set.
             model_kwargs: further arguments of the model; a text names an attribute of the graphs:
-                `{"edge_weight": "edge_attr"}`.
+                `{"edge_weight": "edge_attr"}`. When None, a model of one argument gets all
+                that the graphs have a row of for each node or edge.
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
         listed = listed_graphs(graphs)
-        known = {
-            name: parameter.default
-            for name, parameter in signature(cls.__init__).parameters.items()
-            if parameter.kind is parameter.KEYWORD_ONLY and name not in _OF_ONE_GRAPH
-        }
-        for name in options:
-            if name not in known:
-                raise InputError(
-                    f"{name}: expected an option of Zorro for graphs ({', '.join(known)})"
-                )
-        given = {**known, **options}
+        given = _given(options)
         pool = features_of(torch.cat([graph.x for graph in listed]))
         if isinstance(given["noise"], str) and given["feature_groups"] is None:
             propose_groups(pool.in_memory, given["noise"])
 
-        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
-            return WholeGraphs(predictor, listed, model_kwargs=model_kwargs)
+        module = as_graph_model(model)
+        further = kwargs_of_graphs(module, listed, model_kwargs)
 
+        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
+            return WholeGraphs(predictor, listed, model_kwargs=further)
+
+        return cls.from_source(module, pool, source, options)
+
+    @classmethod
+    @outside_inference_mode
+    def of_links(
+        cls,
+        model: Model,
+        x: Tensor | Features,
+        edge_index: Tensor | Edges,
+        *,
+        hops: int | None = None,
+        halo: int = 1,
+        check: Check = "auto",
+        model_kwargs: Mapping[str, Any] | None = None,
+        carries_messages: bool = False,
+        **options: Any,
+    ) -> Zorro:
+        """Return what explains a model's answers for links between the nodes of a graph.
+
+        Candidates are the nodes that either end can see.
+
+        >>> zorro = Zorro.of_links(model, x, edge_index, threshold=0.0)    # doctest: +SKIP
+        >>> zorro.explain((3, 7))                                          # doctest: +SKIP
+        >>> zorro.explain((3, 7), why_not=(3, 9))                          # doctest: +SKIP
+
+        Args:
+            model: called as `model(x, edge_index, edge_label_index=links, **model_kwargs)`, or with
+                `encode(x, edge_index)` and `decode(z, links)`; returns one number per link (see
+                `threshold`), or class scores.
+            x: (N, d), as of `Zorro`.
+            edge_index: (2, E), the edges that carry messages.
+            hops: how far away a node can matter; inferred from the model when None.
+            halo: hops of context, as of `Zorro`.
+            check: as of `Zorro`.
+            model_kwargs: further arguments of the model; node- and edge-level tensors follow.
+            carries_messages: whether a link that is asked about and is an edge of the graph stays
+                one; else it is taken out, in both directions, while it is asked about.
+            options: those of `Zorro`.
+        """
+        check_graph(x, edge_index, sparse=True, integers=True)
+        check_cut(hops, halo, check)
+        given = _given(options)
+        graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
+
+        def source(predictor: Predictor, noise: Noise) -> Links:
+            extractor = Extractor(
+                predictor,
+                graph,
+                hops=hops,
+                halo=halo,
+                check=check,
+                noise=noise,
+                seed=given["seed"],
+                asking=ABOUT_LINKS,
+            )
+            return Links(extractor, graph, carries_messages=carries_messages)
+
+        return cls.from_source(as_link_model(model), graph.features, source, options)
+
+    @classmethod
+    def from_source(
+        cls,
+        model: Model,
+        features: Features,
+        source: Callable[[Predictor, Noise], Source],
+        options: Mapping[str, Any],
+    ) -> Zorro:
+        """Return what explains a model's answers on computational graphs of whatever source.
+
+        Args:
+            model: that is explained.
+            features: from which noise is drawn.
+            source: gives the queries' computational graphs.
+            options: those of `Zorro` that do not depend on what is asked about.
+        """
+        given = _given(options)
         zorro = cls.__new__(cls)
         zorro._begin(
-            model,
-            pool,
+            picked(model, given["output"]),
+            features,
             source,
             parameters_of(**{name: given[name] for name in PARAMETERS}),
             given["noise"],
             given["evaluator"],
             given["memory"],
-            given["threshold"],
+            reading_of(**{name: given[name] for name in READINGS}),
         )
         return zorro
 
@@ -230,7 +336,7 @@ class Zorro:
         noise: str | Noise | NoiseFunction,
         evaluator: EvaluatorName,
         memory: int | None,
-        threshold: float | None,
+        reading: Reading,
     ) -> None:
         """Make ready what all queries share.
 
@@ -242,7 +348,7 @@ class Zorro:
             noise: its name, an object or a function.
             evaluator: by which name.
             memory: bytes that an evaluation may take.
-            threshold: of a model with one column.
+            reading: what the model's output means.
         """
         check_parameters(asked)
         check_choice("evaluator", evaluator, EVALUATORS)
@@ -258,13 +364,14 @@ class Zorro:
             delta=asked.delta if asked.search == "guided" else None,
             keep=tuple(kind for kind in KINDS if kind in asked.keep),
         )
-        predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
+        predictor = Predictor(model, reading=reading, num_nodes=features.shape[0])
         self._source = source(predictor, refill)
         self._bench = Bench(
             predictor,
             refill,
             seed=asked.seed,
             memory=memory,
+            device=features.device,
             wanted=evaluator,
             keep=self.parameters.keep,
             groups=groups,
@@ -295,41 +402,50 @@ class Zorro:
     @outside_inference_mode
     def explain(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
-        why_not: SupportsIndex | None = None,
+        why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
+        among: Iterable[SupportsIndex] | None = None,
+        top: int = 1,
         on_step: OnStep = unwatched,
     ) -> Explanation:
-        """Return one explanation of the model's prediction for a node, or for a graph of several.
+        """Return one explanation of the model's answer for a node, a link, or a graph of several.
 
         Args:
             node: the query: a node's number; of `of_graphs` a graph's, or a `Data`, which need not
-                be one of the graphs.
-            why_not: explain why it is the predicted class and not this one.
+                be one of the graphs; of `of_links` a pair of nodes.
+            why_not: explain why it is the predicted class and not this one; of a link (u, v), why
+                it scores higher than another one, (u, w).
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
                 predicting the other.
+            among: of a link (u, v): nodes w, explain why v stays ahead of them, or
+            top: among the first so many.
             on_step: told of each step of the search; what it raises ends the search.
         """
         budget = budget_of(self.parameters)
+        comparison = Comparison(why_not, contrast, among, top)
+        asked = self._source.question(node, comparison)
 
         def on(graph: ComputationalGraph) -> Explanation:
-            decision = decision_of(why_not, contrast, classes=graph.scores.numel())
+            decision = self._source.decision(graph, comparison)
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
             laboratory = inquiry.laboratory
             with budget.unheeded():
                 sure = guarded(self._source, graph, laboratory.last, result.found.selection)
-            return explanation_of(result, sure, decision, laboratory, self.parameters, budget)
+            return explanation_of(
+                result, sure, decision, laboratory, self.parameters, budget, self._reading
+            )
 
-        return on_a_sufficient_cut(self._source, node, on)
+        return on_a_sufficient_cut(self._source, asked, on)
 
     @outside_inference_mode
     def explain_multiple(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
         max_explanations: int = 10,
         max_depth: int = 10,
@@ -366,7 +482,7 @@ class Zorro:
         self, graph: ComputationalGraph, max_explanations: int, max_depth: int, distinct: bool
     ) -> list[Explanation]:
         """Return several explanations found on one cut."""
-        p, decision = self.parameters, SameClass()
+        p, decision = self.parameters, self._source.decision(graph, Comparison())
         inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
         whole = budget = inquiry.budget
         laboratory = inquiry.laboratory
@@ -385,7 +501,9 @@ class Zorro:
                     selections.append(selection)
                     with whole.unheeded(), budget.unheeded():
                         sure = guarded(self._source, graph, laboratory.last, selection)
-                    results.append(explanation_of(result, sure, decision, laboratory, p, budget))
+                    results.append(
+                        explanation_of(result, sure, decision, laboratory, p, budget, self._reading)
+                    )
                     budget = dataclasses.replace(budget, started=time.perf_counter())
                     laboratory.restart()
                 if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
@@ -401,13 +519,15 @@ class Zorro:
     @outside_inference_mode
     def fidelity(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
         nodes: Iterable[SupportsIndex] | None = None,
         features: Iterable[SupportsIndex] | None = None,
         samples: int | None = None,
-        why_not: SupportsIndex | None = None,
+        why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
+        among: Iterable[SupportsIndex] | None = None,
+        top: int = 1,
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a given set of nodes and features for `node`.
 
@@ -419,34 +539,46 @@ class Zorro:
                 prediction cannot see make no difference.
             features: F_s; all when None.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class, as `explain` does, and
-            contrast: in what sense.
+            why_not: measure against this class or link, as `explain` does,
+            contrast: in what sense, or
+            among: against these ends of links, of which the link is to stay among the first
+            top: so many.
         """
-        meter = self.meter(node, samples=samples, why_not=why_not, contrast=contrast)
+        meter = self.meter(
+            node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
+        )
         return meter.fidelity(nodes=nodes, features=features)
 
     @outside_inference_mode
     def meter(
         self,
-        node: SupportsIndex | Data,
+        node: Asked,
         *,
         samples: int | None = None,
-        why_not: SupportsIndex | None = None,
+        why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
+        among: Iterable[SupportsIndex] | None = None,
+        top: int = 1,
     ) -> Meter:
         """Return what measures one set after the other for `node`, as `fidelity` measures one.
 
         Args:
             node: the query.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class, as `explain` does, and
-            contrast: in what sense.
+            why_not: measure against this class or link, as `explain` does,
+            contrast: in what sense, or
+            among: against these ends of links, of which the link is to stay among the first
+            top: so many.
         """
         p = self.parameters
         count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
-        graph = on_a_sufficient_cut(self._source, node, self._guarded_with_nothing_kept)
-        decision = decision_of(why_not, contrast, classes=graph.scores.numel())
+        comparison = Comparison(why_not, contrast, among, top)
+        asked = self._source.question(node, comparison)
+        graph = on_a_sufficient_cut(
+            self._source, asked, partial(self._guarded_with_nothing_kept, comparison)
+        )
+        decision = self._source.decision(graph, comparison)
         event = decision.event(graph.scores, graph.asked)
         fresh = range(p.samples, p.samples + count)  # those before it are the search's
         return Meter(
@@ -455,13 +587,52 @@ class Zorro:
             confidence=p.confidence,
         )
 
+    @outside_inference_mode
+    def importance(
+        self,
+        node: SupportsIndex | Data,
+        explanation: Explanation | None = None,
+        *,
+        samples: int | None = None,
+    ) -> Importance:
+        """Return how much each element matters to a set, the one that matters most first.
+
+        What is lost when a kept element is redrawn too, what is gained when another one is added,
+        on samples that the search has not seen.
+
+        >>> importance = zorro.importance(2521, zorro.explain(2521))    # doctest: +SKIP
+        >>> importance.of("nodes")                                      # doctest: +SKIP
+
+        Args:
+            node: the query.
+            explanation: of the query, by this explainer, whose set it is; when None all elements
+                are kept, and each is redrawn alone.
+            samples: how many; `fresh_samples` when None.
+        """
+        versus = None if explanation is None else explanation.versus
+        against = {} if versus is None else dataclasses.asdict(versus)
+        meter = self.meter(
+            node,
+            samples=samples,
+            why_not=against.get("other"),
+            contrast=against.get("contrast", "beats"),
+        )
+        return importance_of(meter.evaluator, explanation)
+
     @property
     def fresh_samples(self) -> int:
         """On how many samples fidelity is measured where no certificate has measured it."""
         return fresh_samples(self.parameters)
 
-    def _guarded_with_nothing_kept(self, graph: ComputationalGraph) -> ComputationalGraph:
-        event = SameClass().event(graph.scores, graph.asked)
+    @property
+    def _reading(self) -> Reading:
+        """What the model's output means."""
+        return self._bench.predictor.reading
+
+    def _guarded_with_nothing_kept(
+        self, comparison: Comparison, graph: ComputationalGraph
+    ) -> ComputationalGraph:
+        event = self._source.decision(graph, comparison).event(graph.scores, graph.asked)
         evaluator = self._bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
         return guarded(self._source, graph, evaluator, evaluator.nothing)
 
@@ -496,3 +667,16 @@ def rdt_fidelity(
     """
     zorro = Zorro(model, x, edge_index, seed=seed, **options)
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of `Zorro` that do not depend on what is asked about, by their names."""
+    known = {
+        name: parameter.default
+        for name, parameter in signature(Zorro.__init__).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in _OF_ONE_GRAPH
+    }
+    for name in options:
+        if name not in known:
+            raise InputError(f"{name}: expected one of the options {', '.join(known)}")
+    return {**known, **options}

@@ -16,15 +16,15 @@ from torch_geometric.nn import GCN
 
 from zorro.graph.names import Names
 from zorro.runs.folder import OUTCOMES
+from zorro.runs.given import OneGraph
 
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
 
-from zorro.show.web.app import create_app  # noqa: E402  (needs what is asked for above)
-from zorro.show.web.desk import Ground  # noqa: E402
-from zorro.show.web.guard import access_to  # noqa: E402
-from zorro.show.web.served import Broken, Served  # noqa: E402
-from zorro.show.web.server import address_of, configured, listen  # noqa: E402
+from local_server import served_at
+
+from zorro.show.page.ground import Ground
+from zorro.show.web.served import Broken, Served
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
 answered = []  # what the servers were asked: path, where from, status
@@ -59,9 +59,11 @@ def star(leaves=6011):
 
 
 def served(run, model, graph, **names):
-    ground = None if model is None else Ground(model.eval(), graph["x"], graph["edge_index"])
     given = Names(node="paper", feature="word", **names)
-    return Served(run, ground, y=None if model is None else graph["y"], names=given)
+    if model is None:
+        return Served(run, Ground(names=given))
+    data = OneGraph(graph["x"], graph["edge_index"])
+    return Served(run, Ground(data, model.eval(), y=graph["y"], names=given))
 
 
 @pytest.fixture(scope="module")
@@ -119,18 +121,8 @@ def reading_only(tmp_path_factory):
 
 
 def serving(runs):
-    """Serve runs in a thread for as long as they are needed, at the address that is given."""
-    with listen("127.0.0.1", 0) as listening:
-        port = listening.getsockname()[1]
-        access = access_to("127.0.0.1", port)
-        server = uvicorn.Server(configured(watched(create_app(runs, access=access))))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield address_of(access)
-        server.should_exit = True
-        thread.join(10)
+    """Serve runs at the address that is given, noting what is asked."""
+    yield from served_at(runs, around=watched)
 
 
 def watched(app):
@@ -149,7 +141,7 @@ def watched(app):
 
 
 def shown(page) -> list[int]:
-    return [int(row.get_attribute("data-node")) for row in page.locator(".rows tbody tr").all()]
+    return [int(row.get_attribute("data-query")) for row in page.locator(".rows tbody tr").all()]
 
 
 def verdict(page) -> str:
@@ -176,7 +168,7 @@ def test_rows_are_sorted_filtered_and_opened(page, address):
     assert shown(page)[-1] == 8
     page.locator("[name=nodes]").fill("2")
     assert shown(page) == [7, 20]
-    page.locator("tr[data-node='7'] a").click()
+    page.locator("tr[data-query='7'] a").click()
     page.wait_for_url("**#run=0&node=7")
     assert page.inner_text(".sentence").startswith("The model says")
     page.get_by_role("link", name="Next").click()
@@ -349,7 +341,7 @@ def test_files_are_saved(desk, address, kind, tmp_path):
         desk.get_by_role("button", name=f"Save as {kind}").click()
     file = tmp_path / "saved"
     download.value.save_as(file)
-    assert download.value.suggested_filename == f"zorro-7.{kind.lower()}"
+    assert download.value.suggested_filename == f"zorro-node-7.{kind.lower()}"
     if kind == "JSON":
         assert json.loads(file.read_text())["explanation"]["nodes"] == [7, 8]
     else:

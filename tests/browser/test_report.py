@@ -41,7 +41,7 @@ def written(tmp_path_factory) -> str:
 
 
 def shown(page) -> list[int]:
-    return [int(row.get_attribute("data-node")) for row in page.locator(".rows tbody tr").all()]
+    return [int(row.get_attribute("data-query")) for row in page.locator(".rows tbody tr").all()]
 
 
 def test_the_overview_counts_what_there_is(page, written):
@@ -88,7 +88,7 @@ def test_rows_are_filtered(page, written, name, value, expected):
 
 def test_an_explanation_opens_by_keyboard_and_goes_back(page, written):
     page.goto(written)
-    page.locator("tr[data-node='8'] a").focus()
+    page.locator("tr[data-query='8'] a").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("#explanation:not([hidden]) .scene")
     assert page.url.endswith("#node=8")
@@ -106,7 +106,7 @@ def test_an_explanation_opens_by_keyboard_and_goes_back(page, written):
 def test_next_follows_the_table(page, written):
     page.goto(written)
     page.locator("[name=nodes]").fill("2")
-    page.locator("tr[data-node='7'] a").click()
+    page.locator("tr[data-query='7'] a").click()
     page.get_by_role("link", name="Next").click()
     page.wait_for_url("**#node=20")
 

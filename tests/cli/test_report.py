@@ -23,9 +23,10 @@ def test_a_run_names_what_it_was_made_with(run, made, tmp_path):
     assert result.code == 0, result.err
     assert "report.html: 2 explanations" in result.err
     data = data_of(tmp_path / "report.html")
-    assert [row["node"] for row in data["rows"]] == [5, 25]
+    assert [row["query"] for row in data["rows"]] == [5, 25]
     assert data["summary"]["hasGraph"]
-    assert data["summary"]["hasAnswers"]
+    scene = data["details"]["5"]["scene"]
+    assert all(node[5] is not None for node in scene["nodes"])
     assert all(row["truth"] is not None for row in data["rows"])
 
 

@@ -90,11 +90,11 @@ def test_a_run_is_served_until_it_is_interrupted(serve, made):
     assert server.address.startswith("http://127.0.0.1:")
     assert len(server.token) >= 32
     assert server.get("/api/runs")["live"] is True
-    assert [row["node"] for row in server.get("/api/runs/0/rows")["rows"]] == [5, 25]
-    asked = {"run": 0, "node": 5, "nodes": [5], "features": [0]}
+    assert [row["query"] for row in server.get("/api/runs/0/rows")["rows"]] == [5, 25]
+    asked = {"run": 0, "query": 5, "nodes": [5], "features": [0]}
     assert 0 <= server.post("/api/fidelity", asked)["fidelity"] <= 1
     # With a job under way and somebody who waits for its events.
-    job = server.post("/api/explain", {"run": 0, "node": 6, "method": "soft-zorro"})["job"]
+    job = server.post("/api/explain", {"run": 0, "query": 6, "method": "soft-zorro"})["job"]
     stream = server.open(f"/api/jobs/{job}/events")
     server.process.send_signal(signal.SIGINT)
     with stream:
@@ -171,7 +171,7 @@ def test_a_damaged_run_is_shown_as_such_beside_the_others(serve, made, tmp_path)
     assert "nothing-here cannot be shown: there is no run at nothing-here" in server.said
     runs = server.get("/api/runs")["runs"]
     assert [run["broken"] is None for run in runs] == [False, True, False, False]
-    assert [row["node"] for row in server.get("/api/runs/1/rows")["rows"]] == [5, 25]
+    assert [row["query"] for row in server.get("/api/runs/1/rows")["rows"]] == [5, 25]
 
 
 def test_a_port_that_is_taken_is_one_line(run, made):

@@ -27,6 +27,16 @@ def test_saved_model_has_the_accuracy_that_was_printed(run, data_dir, tmp_path, 
     assert (record["settings"]["epochs"], record["settings"]["seed"]) == (3, 2)
 
 
+def test_bonds_go_into_a_model_that_sees_them(run, data_dir, tmp_path):
+    out = tmp_path / "gine.safetensors"
+    result = run("train", "--dataset", "mutag", "--model", "gine", "--out", out, *FAST)
+    assert result.code == 0, result.err
+    assert "edge_attr is passed to the model" in result.err
+    assert checkpoint.read_record(out)["options"] == {"pooling": "add", "edge_dim": 4}
+    measured = graph_accuracy(restored(out), load_graphs("mutag"))
+    assert ", ".join(f"{part} {share:.3f}" for part, share in measured.items()) in result.out
+
+
 def test_pooling_is_for_sets_of_graphs(run, graph_file, tmp_path):
     words = ["--model", "gcn", "--out", tmp_path / "gcn.safetensors", "--pooling", "add"]
     result = run("train", "--dataset", graph_file, *words)
@@ -49,6 +59,7 @@ def test_a_class_of_your_own_is_built_without_options(run, data_dir, tmp_path):
     [
         (["--dataset", "mutga", "--model", "gin"], "did you mean 'mutag'?"),
         (["--dataset", "mutag", "--model", "gcn3"], "one of appnp, gat, gcn, gin"),
+        (["--dataset", "proteins", "--model", "gine"], "edge_attr: expected a row per edge"),
         (["--dataset", "mutag", "--model", "gin", "--pooling", "sum"], "expected one of add, max"),
     ],
 )

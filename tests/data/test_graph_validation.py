@@ -39,6 +39,10 @@ def test_sound_graphs_pass():
         ([graph(x=torch.ones(2, 3).long())], r"graphs\[0\]: x must be .* floating"),
         ([graph(x=torch.full((2, 3), torch.nan))], r"graphs\[0\]: x must be finite, got nan"),
         ([graph(), graph(x=torch.ones(2, 4))], r"graphs\[1\].x: expected 3 features .*, got 4"),
+        (
+            [graph(), graph(x=torch.ones(2, 3).double())],
+            r"graphs\[1\].x: expected torch.float32 as",
+        ),
         ([graph(), graph(edge_index=None)], r"graphs\[1\]: edge_index must"),
         ([graph(), graph(edge_index=EDGES + 1)], r"graphs\[1\]: edge_index must .* got 2"),
         ([graph(edge_attr=torch.ones(3, 1))], r"graphs\[0\]: edge_attr must .*per edge \(2\)"),

@@ -27,6 +27,7 @@ from zorro.evaluation.traced.layers.aggregation import aggregated, by_index
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
+from zorro.question.reading import Classes
 
 FEATURES, HIDDEN, CLASSES = 9, 6, 3
 
@@ -368,7 +369,7 @@ def settle(model):
 def both(
     model, x, edge_index, *, query, kwargs=None, samples=30, wanted="traced", kind=None, hops=None
 ):
-    predictor = Predictor(model, threshold=0.0)
+    predictor = Predictor(model, reading=Classes(0.0))
     extractor = Extractor(predictor, Graph(x, edge_index, kwargs or {}), hops=hops)
     graph = extractor.extract(query)
     draws = draws_of(

@@ -48,15 +48,24 @@ def test_the_first_format_is_read(explanation):
 
 def test_what_is_written_has_its_number(explanation):
     values = json.loads(explanation.to_json())
-    assert values["format"] == 2
-    assert values["query"] == {"level": "node", "index": 3}
+    assert values["format"] == 3
+    assert values["query"] == {"level": "node", "index": 3, "to": None, "rivals": []}
     assert Explanation.from_dict(values) == explanation
+
+
+def test_the_second_format_is_read(explanation):
+    """Before links and values: a query was a level and a number, an answer a class."""
+    values = json.loads(explanation.to_json())
+    for name in ("value", "label", "ahead"):
+        del values[name]
+    second = {**values, "format": 2, "query": {"level": "node", "index": 3}}
+    assert Explanation.from_dict(second) == explanation
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"format": 3}, "format: expected 2 or 1, got 3"),
+        ({"format": 4}, "format: expected 1 to 3, got 4"),
         ({"query": {"level": "edge", "index": 3}}, "query.level: expected one of 'node', 'graph'"),
         ({"query": {"level": "node", "index": 99}}, "query: expected ids from 0 to 19"),
         ({"selected": {"nodes": [99]}}, "nodes: expected ids from 0 to 19"),

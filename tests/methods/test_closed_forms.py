@@ -1,10 +1,15 @@
 """Methods where the answer is known."""
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
-from torch_geometric.explain import Explainer
 from torch_geometric.explain import GNNExplainer as PygGNNExplainer
 from torch_geometric.nn import APPNP
+
+sys.path.append(str(Path(__file__).parent))
+from every_method import pygs_gnn_explainer
 
 from zorro import Zorro
 from zorro.errors import InputError, ModelError
@@ -72,20 +77,7 @@ def test_gnn_explainer_is_pygs_own_run(with_context):
     _, subject = with_context
     graph = subject.graph
     masks = build("gnnexplainer", epochs=20).explain(subject)
-    explainer = Explainer(
-        subject.model.eval(),
-        PygGNNExplainer(epochs=20, lr=0.01),
-        explanation_type="model",
-        node_mask_type="common_attributes",
-        edge_mask_type="object",
-        model_config={
-            "mode": "multiclass_classification",
-            "task_level": "node",
-            "return_type": "raw",
-        },
-    )
-    torch.manual_seed(subject.generator().initial_seed())
-    theirs = explainer(graph.x, graph.edge_index, index=graph.target)
+    theirs = pygs_gnn_explainer(subject, level="node", epochs=20, index=graph.target)
     assert torch.allclose(masks.edges, theirs.edge_mask, atol=1e-5)
     assert torch.allclose(masks.features, theirs.node_mask[0], atol=1e-5)
     halves = torch.zeros(graph.x.size(0))

@@ -1,38 +1,19 @@
 """What holds for every method: lengths, seeds, and a model left as it was."""
 
 import copy
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 from torch_geometric.nn import GCNConv
 
+sys.path.append(str(Path(__file__).parent))
+from every_method import OURS, WITHOUT_FEATURES, built
+
 from zorro.errors import InputError
 from zorro.methods import Subjects, build, evaluate, methods
-
-OURS = (
-    "empty",
-    "gnnexplainer",
-    "grad",
-    "grad-input",
-    "pgexplainer",
-    "random",
-    "soft-zorro",
-    "zorro",
-    "zorro-paper",
-)
-
-
-def built(name, subjects):
-    options = {
-        "random": {"sizes": (3, 2)},
-        "gnnexplainer": {"epochs": 10},
-        "pgexplainer": {"subjects": subjects, "training_nodes": [5, 6, 7], "epochs": 3},
-        "soft-zorro": {"noise": subjects.noise, "epochs": 10},
-        "zorro": {"noise": subjects.noise, "tau": 0.7},
-        "zorro-paper": {"noise": subjects.noise, "tau": 0.7},
-    }
-    return build(name, **options.get(name, {}))
 
 
 def test_all_are_registered():
@@ -45,7 +26,9 @@ def test_masks_have_the_lengths_of_candidates_features_and_edges(name, with_cont
     masks = built(name, subjects).explain(subject)
     assert masks.nodes is not None
     assert masks.nodes.shape == (subject.candidates,)
-    if name != "pgexplainer":
+    if name in WITHOUT_FEATURES:
+        assert masks.features is None
+    else:
         assert masks.features.shape == (12,)
     if name in ("gnnexplainer", "pgexplainer"):
         assert masks.edges.shape == (subject.graph.edge_index.size(1),)

@@ -7,7 +7,13 @@ import torch
 from torch_geometric.utils import k_hop_subgraph
 
 from zorro.errors import InputError
-from zorro.metrics import ground_truth_accuracy, ground_truth_precision
+from zorro.metrics import (
+    ground_truth_accuracy,
+    ground_truth_auroc,
+    ground_truth_jaccard,
+    ground_truth_precision,
+    ground_truth_recall,
+)
 
 
 def mask(*selected, length=10):
@@ -20,19 +26,47 @@ HOUSE = mask(0, 1, 2, 3, 4)
 
 
 @pytest.mark.parametrize(
-    ("selected", "accuracy", "precision"),
+    ("selected", "accuracy", "precision", "recall", "jaccard"),
     [
-        (mask(0, 1, 2, 3, 4), 1.0, 1.0),
-        (mask(0, 1, 7), 0.6, 2 / 3),  # 2 of 5 found, 4 of 5 others left out
-        (mask(2), 0.6, 1.0),
-        (mask(5, 6, 7, 8, 9), 0.0, 0.0),
-        (mask(), 0.5, 0.0),  # the empty explanation
-        (mask(*range(10)), 0.5, 0.5),
+        (mask(0, 1, 2, 3, 4), 1.0, 1.0, 1.0, 1.0),
+        (mask(0, 1, 7), 0.6, 2 / 3, 0.4, 2 / 6),  # 2 of 5 found, 4 of 5 others left out
+        (mask(2), 0.6, 1.0, 0.2, 0.2),
+        (mask(5, 6, 7, 8, 9), 0.0, 0.0, 0.0, 0.0),
+        (mask(), 0.5, 0.0, 0.0, 0.0),  # the empty explanation
+        (mask(*range(10)), 0.5, 0.5, 1.0, 0.5),
     ],
 )
-def test_by_hand(selected, accuracy, precision):
+def test_by_hand(selected, accuracy, precision, recall, jaccard):
     assert ground_truth_accuracy(selected, truth=HOUSE) == pytest.approx(accuracy)
     assert ground_truth_precision(selected, truth=HOUSE) == pytest.approx(precision)
+    assert ground_truth_recall(selected, truth=HOUSE) == pytest.approx(recall)
+    assert ground_truth_jaccard(selected, truth=HOUSE) == pytest.approx(jaccard)
+
+
+def test_where_there_is_nothing_to_find():
+    assert ground_truth_recall(mask(1), truth=mask()) == 1
+    assert ground_truth_jaccard(mask(), truth=mask()) == 1
+    assert ground_truth_jaccard(mask(1), truth=mask()) == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_area_is_that_of_counted_pairs(seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randint(4, (12,), generator=generator).float()  # with ties
+    truth = torch.arange(12) < 2 + seed
+    pairs = [
+        0.5 if mine == other else float(mine > other)
+        for mine in scores[truth].tolist()
+        for other in scores[~truth].tolist()
+    ]
+    assert ground_truth_auroc(scores, truth=truth) == pytest.approx(sum(pairs) / len(pairs))
+    assert ground_truth_auroc(-scores, truth=truth) == pytest.approx(1 - sum(pairs) / len(pairs))
+
+
+@pytest.mark.parametrize("truth", [mask(), mask(*range(10))])
+def test_an_area_needs_nodes_of_both_kinds(truth):
+    with pytest.raises(InputError, match=r"truth: expected some of the 10 nodes and not all, got"):
+        ground_truth_auroc(torch.rand(10), truth=truth)
 
 
 def test_zeros_and_ones_are_hard_masks_too():
@@ -63,7 +97,10 @@ def test_the_papers_accuracy_and_precision_of_the_empty_explanation():
     assert round(sum(accuracies) / len(accuracies), 2) == 0.84
 
 
-@pytest.mark.parametrize("measure", [ground_truth_accuracy, ground_truth_precision])
+@pytest.mark.parametrize(
+    "measure",
+    [ground_truth_accuracy, ground_truth_precision, ground_truth_recall, ground_truth_jaccard],
+)
 @pytest.mark.parametrize(
     ("selected", "truth", "complaint"),
     [

@@ -34,5 +34,6 @@ def rings_and_paths(count: int = 60) -> GraphDataset:
         edge_index = torch.cat([ends, ends.flip(0)], dim=1)
         degrees = edge_index[0].bincount(minlength=nodes)
         x = torch.stack([degrees == 1, degrees == 2], dim=1).float()
-        graphs.append(Data(x=x, edge_index=edge_index, y=torch.tensor([closed])))
+        bonds = torch.ones(edge_index.size(1), 1)
+        graphs.append(Data(x=x, edge_index=edge_index, edge_attr=bonds, y=torch.tensor([closed])))
     return load_graphs(graphs)

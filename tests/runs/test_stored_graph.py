@@ -13,7 +13,8 @@ from zorro.data import open_stored, store
 from zorro.errors import DatasetError
 from zorro.graph.stored import graph as stored_graph
 from zorro.graph.stored import verification
-from zorro.show.report import refuse_other_data
+from zorro.runs.again import refuse_other_data
+from zorro.runs.given import OneGraph
 
 QUICK = {"samples": 20, "fresh_samples": 50, "seed": 0}
 
@@ -58,7 +59,7 @@ def test_a_run_is_not_resumed_on_an_altered_graph(graph, model, tmp_path):
     with pytest.raises(DatasetError, match=r"x.npy holds other values than its digest"):
         explain_many(model, again.x, again.edge_index, [1], out=tmp_path / "run", **QUICK)
     with pytest.raises(DatasetError, match=r"x.npy holds other values than its digest"):
-        refuse_other_data(run, again.x, again.edge_index, {})
+        refuse_other_data(run, OneGraph(again.x, again.edge_index), {})
     assert [e.node for e in open_run(tmp_path / "run")] == [1]
 
 

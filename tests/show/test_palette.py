@@ -55,3 +55,15 @@ def test_colours_begin_again_and_are_counted():
         1,
         2,
     ]
+
+
+def luminance(colour):
+    rgb = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    return float(TO_XYZ[1] @ np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4))
+
+
+@pytest.mark.parametrize("atom", ["C", "H", "N", "O", "S", "P", "F", "Cl", "Br", "I", "Na"])
+def test_letters_can_be_read_on_atoms(atom):
+    colour = palette.atom_colour(atom)
+    dark, light = sorted([luminance(colour), luminance(palette.on(colour))])
+    assert (light + 0.05) / (dark + 0.05) >= 4.5

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import typer
 
-from zorro.cli.levels import Told, agreed
+from zorro.cli.levels import NAMED_LEVELS, Told, agreed
 from zorro.errors import InputError
-from zorro.question import LEVELS, Level
+from zorro.question import Level
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def _without_levels(text: str) -> tuple[str, list[Level]]:
 
 
 def _level(option: str, text: str) -> Level:
-    for level in LEVELS:
+    for level in NAMED_LEVELS:
         if text.strip().lower() == level:
             return level
-    raise InputError(f"{option}: expected one of {', '.join(LEVELS)}, got {text!r}")
+    raise InputError(f"{option}: expected one of {', '.join(NAMED_LEVELS)}, got {text!r}")

@@ -42,6 +42,6 @@ def datasets() -> None:
     typer.echo("Models:")
     for name, line in MODELS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
-    typer.echo("Of whole graphs there are appnp, gat, gcn and gin, with three layers.")
+    typer.echo("Of whole graphs there are appnp, gat, gcn, gin and gine, with three layers.")
     typer.echo("Your own: --dataset FILE.npz with x and edge_index, --model MODULE:CLASS.")
     typer.echo("Graphs too large for the memory: --dataset FOLDER that zorro.data.store wrote.")

@@ -47,7 +47,7 @@ def explain(
     sent: Task | None,
     out: str | None,
     asked: Mapping[str, Any],
-    truth: Mapping[int, int] | None,
+    truth: Mapping[int, float] | None,
     retry_failed: bool,
     json_progress: bool,
 ) -> None:
@@ -60,7 +60,7 @@ def explain(
         sent: the same task as workers get it; `task` itself when None.
         out: a run's folder, `-` for stdout, or None.
         asked: how the user put it.
-        truth: the true classes by number, if they are known.
+        truth: the true classes or values by number, if they are known.
         retry_failed: explain again what failed.
         json_progress: whether progress is for programs.
     """

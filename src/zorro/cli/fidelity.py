@@ -39,6 +39,11 @@ def fidelity(
     ] = 1,
     hops: options.Hops = None,
     threshold: options.Threshold = None,
+    label: options.Label = None,
+    tolerance: options.Tolerance = None,
+    tolerance_share: options.ToleranceShare = None,
+    side: options.Side = "both",
+    output: options.Output = None,
     data_seed: options.DataSeed = None,
     threads: options.Threads = 1,
 ) -> None:
@@ -63,6 +68,11 @@ def fidelity(
         "seed": seed,
         "hops": hops,
         "threshold": threshold,
+        "label": label,
+        "tolerance": tolerance,
+        "tolerance_share": tolerance_share,
+        "side": side,
+        "output": output,
         "feature_groups": asked.feature_groups(feature_groups),
     }
     zorro = asked.task(options).zorro()

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from zorro import data as datasets
 from zorro.data import GraphDataset
+from zorro.data.names import names_of_graphs
 from zorro.errors import InputError
 from zorro.graph.names import Names
 from zorro.models import EdgeInputs
@@ -50,8 +51,8 @@ class GraphData:
 
     @property
     def names(self) -> Names:
-        """What features and classes are called."""
-        return Names(classes=self.dataset.class_names, features=self.dataset.feature_names)
+        """What nodes, features, graphs and classes are called."""
+        return names_of_graphs(self.dataset)
 
     @property
     def features(self) -> Tensor | None:
@@ -88,12 +89,17 @@ class GraphData:
         """Return a digest of the graphs."""
         return graphs_digest(self.dataset.graphs, model_kwargs)
 
+    def shown(self) -> dict[str, Any]:
+        """Return what the pages show of it, as options of `zorro.show.report.write`."""
+        return {"graphs": self.dataset}
+
     def queries(self, spec: str, *, seed: int) -> list[int]:
         """Return the numbers of the graphs that a notation names."""
         return datasets.parse_graphs(spec, self.dataset, seed=seed)
 
-    def truth(self, numbers: Sequence[int]) -> dict[int, int] | None:
-        """Return the true classes by graph, None if they are not known."""
-        if not self.dataset.has_classes:
+    def truth(self, numbers: Sequence[int]) -> dict[int, float] | None:
+        """Return the true classes or values by graph, None if they are not known."""
+        if self.dataset.graphs[0].get("y") is None:
             return None
-        return {number: int(self.dataset.graphs[number].y) for number in numbers}
+        kind = int if self.dataset.has_classes else float
+        return {number: kind(self.dataset.graphs[number].y) for number in numbers}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from zorro.errors import InputError
 from zorro.question import Level
 
+NAMED_LEVELS: tuple[Level, ...] = ("node", "graph")  # links are asked about in Python alone
+
 
 @dataclass(frozen=True)
 class Told:

@@ -91,11 +91,16 @@ class NodeData:
             return self.graph.digest
         return data_digest(self.graph.x, self.graph.edge_index, model_kwargs)
 
+    def shown(self) -> dict[str, Any]:
+        """Return what the pages show of it, as options of `zorro.show.report.write`."""
+        graph = self.graph
+        return {"x": graph.x, "edge_index": graph.edge_index, "y": graph.y, "names": self.names}
+
     def queries(self, spec: str, *, seed: int) -> list[int]:
         """Return the nodes that a notation names."""
         return datasets.parse_nodes(spec, self.graph, dataset=self.name, seed=seed)
 
-    def truth(self, nodes: Sequence[int]) -> dict[int, int] | None:
+    def truth(self, nodes: Sequence[int]) -> dict[int, float] | None:
         """Return the true classes by node, None if they are not known."""
         y = self.graph.y
         return None if y is None else {node: int(y[node]) for node in nodes}

@@ -64,6 +64,40 @@ Threshold = Annotated[
         show_default="refuse such a model",
     ),
 ]
+Label = Annotated[
+    int | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="For a model with several labels, each there or not: which is explained; with "
+        "--threshold.",
+        show_default="the class",
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        help="For a model that returns a value: how far it may move and still be the same answer.",
+        show_default="no value",
+    ),
+]
+ToleranceShare = Annotated[
+    float | None,
+    typer.Option(
+        help="The same, as a share of the standard deviation of the model's outputs.",
+        show_default="no value",
+    ),
+]
+Side = Annotated[
+    str,
+    typer.Option(
+        metavar="both|up|down",
+        help="What a value may not do: move either way, fall (it is to stay up) or rise by more.",
+    ),
+]
+Output = Annotated[
+    int | None,
+    typer.Option(metavar="COLUMN", help="Of several values: which.", show_default="the first"),
+]
 Threads = Annotated[
     int,
     typer.Option(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zorro.runs import Run
     from zorro.show.page import payload
 
-_EVERY = 25  # nodes between two lines
+_EVERY = 25  # queries between two lines
 
 
 def report(
@@ -30,7 +30,7 @@ def report(
         bool,
         typer.Option(
             "--graph/--no-graph",
-            help="Load data set and model again to draw neighbourhoods, or leave them out.",
+            help="Load data set and model again to draw what is explained, or leave that out.",
         ),
     ] = True,
     alternatives: Annotated[
@@ -38,7 +38,7 @@ def report(
         typer.Option(
             metavar="N",
             min=0,
-            help="Find up to N further explanations of each node, disjoint from the one it has; "
+            help="Find up to N further explanations of each query, disjoint from the one it has; "
             "as long as so many searches take.",
         ),
     ] = 0,
@@ -81,19 +81,18 @@ def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alte
         raise InputError("--alternatives: expected a run with its data set and model, see --graph")
     done: list[int] = []
 
-    def tell(node: int) -> None:
-        done.append(node)
+    def tell(query: int) -> None:
+        done.append(query)
         if len(done) % _EVERY == 0:
-            terminal.messages.print(f"alternatives of {len(done)} of {len(run)} nodes")
+            terminal.messages.print(f"alternatives of {len(done)} of {len(run)} {run.level}s")
 
-    given = {name: subject[name] for name in ("model", "x", "edge_index", "model_kwargs")}
-    return alternatives_of(run, count, on_node=tell, **given)
+    given = {name: it for name, it in subject.items() if name not in ("y", "names")}
+    return alternatives_of(run, count, on_query=tell, **given)
 
 
 def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the run was made with, as options of `write`; empty if it is not named."""
     from zorro.cli import naming, subject
-    from zorro.cli.node_data import NodeData
     from zorro.errors import InputError, ZorroError
 
     try:
@@ -102,25 +101,13 @@ def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
     except ZorroError as error:
         raise InputError(
             f"what {run.path} was made with cannot be loaded: {error}. Name it with --dataset, "
-            "--model and --checkpoint, or leave neighbourhoods out with --no-graph"
+            "--model and --checkpoint, or leave drawings out with --no-graph"
         ) from error
     if loaded is None:
         terminal.messages.print(
-            f"{run.path} does not name its data set, so the report shows no neighbourhoods: name "
-            "it with --dataset, --model and --checkpoint, or use zorro.show.report.write in Python",
+            f"{run.path} does not name its data set, so the report draws nothing: name it "
+            " with --dataset, --model and --checkpoint, or use zorro.show.report.write in Python",
             markup=False,
         )
         return {}
-    if not isinstance(loaded.data, NodeData):
-        raise InputError(
-            f"{run.path}: expected a run of nodes, got one of graphs: add --no-graph to leave its "
-            "graphs out"
-        )
-    return {
-        "model": loaded.model,
-        "x": loaded.data.graph.x,
-        "edge_index": loaded.data.graph.edge_index,
-        "y": loaded.data.graph.y,
-        "model_kwargs": loaded.model_kwargs,
-        "names": loaded.data.names,
-    }
+    return {"model": loaded.model, "model_kwargs": loaded.model_kwargs, **loaded.data.shown()}

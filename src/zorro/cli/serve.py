@@ -53,7 +53,7 @@ def serve(
     ] = None,
     threads: options.Threads = 1,
 ) -> None:
-    """Show runs in a browser: explain more nodes, change explanations, measure their fidelity.
+    """Show runs in a browser: explain more, change explanations, measure their fidelity.
 
     The data sets and models are those that the runs name; a run whose graph or model cannot be
     found is shown as it is. Ctrl-C ends the server.
@@ -114,7 +114,7 @@ def _opened(paths: list[Path]) -> list[Run | Broken]:
     return found
 
 
-def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Served:
+def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Served | Broken:
     """Return a run with what it was made with, or alone and with a note why.
 
     Args:
@@ -123,33 +123,28 @@ def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Serv
         trusted: classes that may be imported.
     """
     from zorro.cli import naming, subject
-    from zorro.cli.node_data import NodeData
     from zorro.show.page.contents import reason
-    from zorro.show.web.desk import Ground
-    from zorro.show.web.served import Served
+    from zorro.show.page.ground import ground_of
+    from zorro.show.web.served import Broken, Served
 
     try:
         named: dict[str, Any] | None = naming.named_by(run, trusted=trusted)
         if named is None:
             _note(f"{run.path} does not name its data set: it is shown without its graph")
-            return Served(run)
+            return Served(run, missing="the run does not name its data set")
         key = repr(sorted(named.items(), key=lambda item: item[0]))
         if key not in loaded:
             loaded[key] = subject.load(**named, trusted=trusted)
         found = loaded[key]
-        if not isinstance(found.data, NodeData):
-            _note(f"{run.path} is of graphs: it is shown without them")
-            return Served(run)
-        graph = found.data.graph
-        return Served(
-            run,
-            Ground(found.model, graph.x, graph.edge_index, found.model_kwargs),
-            y=graph.y,
-            names=found.data.names,
-        )
+        shown = found.data.shown()
+        return Served(run, ground_of(model=found.model, model_kwargs=found.model_kwargs, **shown))
     except Exception as error:  # a damaged run, or a model of the user's own, leads to anything
-        _note(f"{run.path} is shown without its graph: {reason(error)}")
-        return Served(run)
+        missing = reason(error)
+        _note(f"{run.path} is shown without its graph: {missing}")
+    try:
+        return Served(run, missing=missing)
+    except Exception as error:  # so damaged that its question cannot be read
+        return Broken(run.path, reason(error))
 
 
 def _note(text: str) -> None:

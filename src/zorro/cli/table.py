@@ -24,7 +24,7 @@ _MOST_MEMBERS = 20
 
 def show(
     explanations: Sequence[Explanation],
-    truth: Mapping[int, int] | None,
+    truth: Mapping[int, float] | None,
     *,
     description: str,
     console: Console,
@@ -61,7 +61,7 @@ def _heading(description: str, first: Explanation) -> str:
     )
 
 
-def _overview(explanations: Sequence[Explanation], truth: Mapping[int, int] | None) -> Table:
+def _overview(explanations: Sequence[Explanation], truth: Mapping[int, float] | None) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     confidence = explanations[0].fidelity.confidence
     level, size = explanations[0].query.level, " × ".join(explanations[0].selected)
@@ -73,9 +73,9 @@ def _overview(explanations: Sequence[Explanation], truth: Mapping[int, int] | No
     for e in explanations:
         table.add_row(
             str(e.query.index),
-            str(e.predicted_class) if e.versus is None else _contrast(e),
+            _predicted(e),
             _truth(e, truth),
-            " × ".join(str(len(members)) for members in e.selected.values()),
+            " × ".join(str(len(e.elements(kind))) for kind in e.selected),
             _interval(e.fidelity),
             e.status,
             f"{e.seconds:.1f}",
@@ -88,16 +88,21 @@ def sizes_in_words(sizes: Mapping[str, float]) -> str:
     return " × ".join(f"{number:g} {kind}" for kind, number in sizes.items())
 
 
-def _contrast(explanation: Explanation) -> str:
-    assert explanation.versus is not None
+def _predicted(explanation: Explanation) -> str:
+    if explanation.predicted_class is None or explanation.label is not None:
+        return explanation.answer
+    if explanation.versus is None:
+        return str(explanation.predicted_class)
     how = "not" if explanation.versus.contrast == "beats" else "or any but"
     return f"{explanation.predicted_class}, {how} {explanation.versus.other}"
 
 
-def _truth(explanation: Explanation, truth: Mapping[int, int] | None) -> Text:
+def _truth(explanation: Explanation, truth: Mapping[int, float] | None) -> Text:
     if truth is None:
         return Text("unknown", style="dim")
     label = truth[explanation.query.index]
+    if explanation.predicted_class is None:
+        return Text(f"{label:.4g}")
     if label == explanation.predicted_class:
         return Text(f"{label} ✓", style="green")
     return Text(f"{label} ✗", style="red")
@@ -118,21 +123,29 @@ def _selected(explanations: Sequence[Explanation]) -> Table:
     return table
 
 
+def _how_right(explanations: Sequence[Explanation], truth: Mapping[int, float]) -> str:
+    count = len(explanations)
+    if explanations[0].value is None:
+        right = sum(truth[e.query.index] == e.predicted_class for e in explanations)
+        return f"{right} of {count} predictions are right."
+    off = [abs(truth[e.query.index] - e.value.value) for e in explanations if e.value is not None]
+    return f"Predictions are off by {median(off):.3g} at the median."
+
+
 def _listed(members: Sequence[int]) -> str:
     text = ", ".join(map(str, members[:_MOST_MEMBERS])) or "none"
     left = len(members) - _MOST_MEMBERS
     return f"{text} and {left} more" if left > 0 else text
 
 
-def _summary(explanations: Sequence[Explanation], truth: Mapping[int, int] | None) -> str:
+def _summary(explanations: Sequence[Explanation], truth: Mapping[int, float] | None) -> str:
     count = len(explanations)
     lines = []
     if truth is not None:
-        right = sum(truth[e.query.index] == e.predicted_class for e in explanations)
-        lines.append(f"{right} of {count} predictions are right.")
+        lines.append(_how_right(explanations, truth))
     if count > _MOST_SHOWN_IN_FULL:
         kinds = explanations[0].selected
-        sizes = {kind: median(len(e.selected[kind]) for e in explanations) for kind in kinds}
+        sizes = {kind: median(len(e.elements(kind)) for e in explanations) for kind in kinds}
         lines.append(f"The median size is {sizes_in_words(sizes)}.")
     below = [e.query.index for e in explanations if e.fidelity.value <= e.parameters.tau]
     share = f"{count - len(below)} of {count} sets exceed τ on unseen samples"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from zorro.data import GraphDataset
-    from zorro.models import GraphTrainingSettings, TrainingSettings
+    from zorro.models import (
+        GraphTrainingSettings,
+        LinkSplit,
+        LinkTrainingSettings,
+        TrainingSettings,
+    )
 
 _PAPERS = "the paper's for the data set"
 
@@ -36,8 +41,8 @@ def train(
         str,
         typer.Option(
             metavar="NAME|MODULE:CLASS",
-            help="gcn, gat, gin, appnp, gcn3, or your own class, called with the numbers of "
-            "features and classes. The current folder is searched too.",
+            help="gcn, gat, gin, appnp, gcn3, of graphs gine too, of links gcn, or your own class, "
+            "called with the numbers of features and classes. The current folder is searched too.",
         ),
     ],
     out: Annotated[
@@ -73,18 +78,26 @@ def train(
             show_default="add",
         ),
     ] = None,
+    links: Annotated[
+        bool,
+        typer.Option(
+            "--links",
+            help="Train a model that tells links from pairs of nodes that are none. Your own class "
+            "is called with the number of features and 64, in how many numbers to encode a node.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the first weights and the dropout.")] = 0,
     data_seed: Annotated[
         int,
         typer.Option(
             help="Seed of what is random about a data set: the graph of ba-community, the split "
-            "of amazon-computers and of sets of graphs."
+            "of amazon-computers, of sets of graphs and of links."
         ),
     ] = 0,
     threads: options.Threads = 1,
     force: options.Force = False,
 ) -> None:
-    """Train a model on a data set's training nodes or graphs and save it."""
+    """Train a model on a data set's training nodes, graphs or links and save it."""
     import torch
 
     from zorro import data as datasets
@@ -95,19 +108,28 @@ def train(
     torch.set_num_threads(threads)
     search_current_folder(model)
     given = {"epochs": epochs, "learning_rate": learning_rate, "weight_decay": weight_decay}
-    if datasets.is_graph_dataset(dataset):
+    graph_level = datasets.is_graph_dataset(dataset)
+    if pooling is not None and (links or not graph_level):
+        raise InputError(f"--pooling: expected a set of graphs to use it on, got {dataset}")
+    if links:
+        if graph_level:
+            raise InputError(f"--links: expected a graph with nodes to link, got {dataset}")
+        data = datasets.load(dataset, seed=data_seed)
+        split = models.split_links(data, seed=data_seed)
+        of_links = replace(models.LinkTrainingSettings(seed=seed), **_said(given))
+        trained, record = _train_on_links(model, split, of_links, dataset=dataset)
+    elif graph_level:
         graphs = datasets.load_graphs(dataset, seed=data_seed)
         settings = _graph_settings(dataset, seed=seed, **given)
         trained, record = _train_on_graphs(model, graphs, settings, _options(model, pooling))
-    elif pooling is None:
+    else:
         node_settings = _settings(dataset, seed=seed, **given)
         data = datasets.load(dataset, seed=data_seed)
         trained, record = _train_on_nodes(model, data, node_settings, dataset=dataset)
-    else:
-        raise InputError(f"--pooling: expected a set of graphs to use it on, got {dataset}")
     models.checkpoint.save(out, trained, {**record, "data_seed": data_seed})
-    shares = [f"{part} {share:.3f}" for part, share in record["accuracy"].items()]
-    terminal.results.print(f"accuracy  {', '.join(shares)}")
+    for measure, values in _measures(record).items():
+        parts = ", ".join(f"{part} {value:.3f}" for part, value in values.items())
+        terminal.results.print(f"{measure:<9} {parts}")
     terminal.results.print(f"saved     {out}, {_record_file(out).name}", markup=False)
 
 
@@ -145,6 +167,35 @@ def _train_on_graphs(
     )
 
 
+def _train_on_links(
+    model: str, split: LinkSplit, settings: LinkTrainingSettings, *, dataset: str
+) -> tuple[Module, dict[str, Any]]:
+    """Return a model trained on a graph's links, and the record of it."""
+    from zorro import models
+    from zorro.cli.announcement import announce
+
+    trained = _with_progress(
+        settings.epochs,
+        lambda report: models.train_links(
+            model, split, settings, on_inputs=announce, on_epoch=report
+        ),
+    )
+    return trained, models.checkpoint.describe_links(
+        trained, model, split, dataset=dataset, settings=settings
+    )
+
+
+def _measures(record: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return how well a model does, by measure and part of the data."""
+    errors = record.get("errors")
+    if errors is None:
+        return {name: record[name] for name in ("accuracy", "auc") if name in record}
+    return {
+        title: {part: found[name] for part, found in errors.items()}
+        for name, title in (("rmse", "RMSE"), ("r2", "R²"))
+    }
+
+
 def _check_output(out: Path, *, force: bool) -> None:
     from zorro.models.checkpoint import SUFFIX
 
@@ -165,15 +216,18 @@ def _settings(dataset: str, *, seed: int, **given: Any) -> TrainingSettings:
 
     named = is_name(dataset)
     usual = paper_settings(dataset, seed=seed) if named else TrainingSettings(seed=seed)
-    return replace(usual, **{name: value for name, value in given.items() if value is not None})
+    return replace(usual, **_said(given))
 
 
 def _graph_settings(dataset: str, *, seed: int, **given: Any) -> GraphTrainingSettings:
     """Return the settings that suit a set of graphs, with those replaced that were given."""
     from zorro.models.graph_training import usual_settings
 
-    replaced = {name: value for name, value in given.items() if value is not None}
-    return replace(usual_settings(dataset, seed=seed), **replaced)
+    return replace(usual_settings(dataset, seed=seed), **_said(given))
+
+
+def _said(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _options(model: str, pooling: str | None) -> dict[str, str]:

@@ -6,28 +6,29 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal, SupportsIndex, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
-from zorro.arguments import node_id
+from zorro.arguments import check_at_least, check_choice
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import GraphParts, Part
-from zorro.cut.guard import Guard
+from zorro.cut.guard import Guard, part_of
 from zorro.cut.reach import Reach, ReachFinder
 from zorro.cut.redrawing import Redrawing
 from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.errors import InputError, ModelError
 from zorro.graph.edge_index import Neighbours, ascending, contains
 from zorro.graph.graph import Graph
-from zorro.model.agreement import close, same_output
 from zorro.model.model_state import Weights, node_level_state
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
 from zorro.question import Query
-from zorro.question.readout import NodeRow
+from zorro.question.asking import ABOUT_NODES, Asking
+from zorro.question.decision import Comparison, Decision
+from zorro.question.readout import readout_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ _PURPOSE = 2  # of its noise for query 0, after all queries'
 _MOST_WIDENINGS = 4
 _LARGE = 1 << 20  # numbers of a cut over which there are as few passes as can be
 _MOST_NUMBERS = 1 << 31  # of a pass over the whole graph, if that is what is evaluated
+_LOOKED_AT = 512  # nodes between which links are looked at, to see what outputs are
 _COMPARE = "check='whole' to compare with the whole graph, "
 
 
@@ -67,6 +69,7 @@ class Extractor:
         noise: what unselected entries are refilled with; by it the reach is found. Rows of other
             nodes when None.
         seed: of the noise.
+        asking: about what; about nodes unless said otherwise.
     """
 
     def __init__(
@@ -79,9 +82,11 @@ class Extractor:
         check: Check = "auto",
         noise: Noise | None = None,
         seed: int = 0,
+        asking: Asking = ABOUT_NODES,
     ) -> None:
         self.predictor = predictor
         self._parts = GraphParts(graph, flow=flow_of(predictor.model))
+        self._asking = asking
         self._hops = hops
         self._halo = halo
         self._check = self._settled_check(check)
@@ -95,6 +100,7 @@ class Extractor:
         self.guard = Guard(self._model)
         self._weights: Weights | None = None  # with which the model was looked at
         self._is_read = False  # whether its output is what it is taken for
+        self._known: dict[Query, Tensor] = {}  # outputs on the whole graph
 
     def _settled_check(self, check: Check) -> Check:
         if check == "auto":
@@ -118,11 +124,20 @@ class Extractor:
 
     @cached_property
     def whole_scores(self) -> Tensor:
-        """The model's output (N, C) on the whole graph, computed once."""
+        """The model's output (N, C) at all nodes of the whole graph, computed once."""
         x, edge_index = self._parts.features.in_memory, self._parts.edges.in_memory
         assert x is not None
         assert edge_index is not None
         return self.predictor.scores(x, edge_index, self._parts.extras.copies(1))
+
+    def _on_the_whole(self, query: Query) -> Tensor:
+        """Return the output (C,) for a query on the whole graph."""
+        if self._asking.all_at_once:
+            return self.whole_scores[query.index]
+        if query not in self._known:
+            scores = self._model.scores(self._parts.whole(), [query])[0]
+            self._known = {query: scores}  # the last one alone
+        return self._known[query]
 
     @cached_property
     def reach(self) -> Reach:
@@ -130,7 +145,7 @@ class Extractor:
         counted = hops_of(self.predictor.model)
         if self._check == "none":
             return Reach(counted if self._hops is None else self._hops)
-        found = ReachFinder(self._model, hops=counted).find()
+        found = ReachFinder(self._model, hops=counted, asking=self._asking).find()
         if self._hops is not None:
             return Reach(self._hops, both_ways=found.both_ways, doubtful=found.doubtful)
         if found.hops != counted or found.both_ways or found.everything:
@@ -148,17 +163,43 @@ class Extractor:
         """Return the query's scores (S, C) for values (S, n, d), as the guard evaluates them."""
         return self.guard.scores(graph, inputs, on_the_cut=on_the_cut)
 
-    def extract(self, asked: SupportsIndex) -> ComputationalGraph:
-        """Return the computational graph of a node."""
+    def question(self, asked: Any, comparison: Comparison) -> Any:
+        """Return what is asked, which a comparison does not change."""
+        comparison.refuse_links()
+        return asked
+
+    def decision(self, graph: ComputationalGraph, comparison: Comparison) -> Decision:
+        """Return what counts as the same answer."""
+        return self.predictor.reading.decision(graph.scores, comparison)
+
+    def on(self, graph: Graph) -> Extractor:
+        """Return the same for a graph that differs little: the model sees as far in it."""
+        other = Extractor(
+            self.predictor,
+            graph,
+            hops=self._hops,
+            halo=self._halo,
+            check=self._check,
+            noise=self._model.noise,
+            seed=self._model.seed,
+            asking=self._asking,
+        )
+        self._notice_other_weights()
+        other._weights, other.__dict__["reach"] = self._weights, self.reach
+        return other
+
+    def extract(self, asked: Any) -> ComputationalGraph:
+        """Return the computational graph of a query."""
         return next(self.cuts(asked))
 
-    def cuts(self, asked: SupportsIndex) -> Iterator[ComputationalGraph]:
-        """Yield the computational graph of a node, then wider ones, the whole graph last.
+    def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
+        """Yield the computational graph of a query, then wider ones, the whole graph last.
 
         A wider one is for whoever finds that more matters than the candidates of the last.
         """
-        query = node_id(asked, self._parts.num_nodes)
+        query = self._asking.query(asked, self._parts.num_nodes)
         self._notice_other_weights()
+        self._settle_if_needed()
         reach = self.reach
         if self._check == "none":
             graph = self._cut(query, reach, halo=self._halo, way=self._parts.incoming)
@@ -184,19 +225,36 @@ class Extractor:
         weights = Weights(self.predictor.model)
         if not weights.are_as(self._weights):
             self.__dict__.pop("whole_scores", None)
+            self._known = {}
             self.__dict__.pop("reach", None)
+            self.predictor.unsettle()
             self._weights, self._is_read = weights, False
+
+    def _settle_if_needed(self) -> None:
+        """Look at all outputs first where a decision rests on them."""
+        if self._is_read or not self.predictor.reading.needs_outputs:
+            return
+        if self._check != "whole":
+            raise InputError(
+                "tolerance_share: the spread of the outputs is known where the model runs on the "
+                f"whole graph, which check={self._check!r} spares: pass tolerance"
+            )
+        every = (
+            self.whole_scores if self._asking.all_at_once else self._outputs(self._parts.whole())
+        )
+        self.predictor.settle(every)
+        self._is_read = True
 
     def _wider(self, graph: ComputationalGraph) -> ComputationalGraph:
         """Return a cut with more candidates: one hop more, or all nodes if that adds none."""
         reach = Reach(graph.hops + 1, both_ways=self.reach.both_ways)
         for both_ways in (reach.both_ways, True):
             reach = replace(reach, both_ways=both_ways)
-            if self._candidates(graph.query, reach).numel() > graph.candidates.numel():
-                return self._preserving(graph.query, reach)
-        return self._everything(graph.query)
+            if self._candidates(graph.asked, reach).numel() > graph.candidates.numel():
+                return self._preserving(graph.asked, reach)
+        return self._everything(graph.asked)
 
-    def _preserving(self, query: int, reach: Reach) -> ComputationalGraph:
+    def _preserving(self, query: Query, reach: Reach) -> ComputationalGraph:
         """Return the smallest cut that passes the check, or else the whole graph."""
         first = self._parts.ways(both=reach.both_ways)
         for way in dict.fromkeys((first, self._parts.both_ways)):
@@ -205,25 +263,25 @@ class Extractor:
                 if self._check == "local":
                     expected = self._scores_with_further_edges(graph, way)
                 else:
-                    expected = self.whole_scores[query]
-                if same_output(graph.scores, expected):
+                    expected = self._on_the_whole(query)
+                if self.predictor.same(graph.scores, expected):
                     return self._settled(graph)
         self._refuse_unusable(graph)
         if self._check == "local":
             raise ModelError(
-                f"the model's output at node {query} depends on more than the "
+                f"the model's output at {query} depends on more than the "
                 f"{reach.hops + halo} hops around it; pass hops= if its layers pass messages "
                 f"further, {_COMPARE if self._is_in_memory else ''}or check='none' to explain the "
                 "output on the cut"
             )
         logger.warning(
-            "node %d: no cut of the graph preserves the prediction, so it is evaluated on the "
+            "%s: no cut of the graph preserves the prediction, so it is evaluated on the "
             "whole graph%s",
             query,
             self._advice,
         )
         graph = self._whole(query, reach)
-        if same_output(graph.scores, self.whole_scores[query]):
+        if self.predictor.same(graph.scores, self._on_the_whole(query)):
             graph = self._settled(graph)
             if not (graph.context_matters and self.can_widen):
                 return graph
@@ -243,13 +301,14 @@ class Extractor:
 
     def _settled(self, graph: ComputationalGraph) -> ComputationalGraph:
         if self._check == "whole":  # its output is that of another run already
-            self._refuse_unreadable(graph, self.whole_scores)
+            self._refuse_unreadable(graph)
+            scores = self._on_the_whole(graph.asked)
         else:
             self._refuse_unusable(graph)
-        scores = self.whole_scores[graph.query] if self._check == "whole" else graph.scores
+            scores = graph.scores
         return replace(graph, scores=scores, context_matters=self._context_matters(graph))
 
-    def _cut(self, query: int, reach: Reach, *, halo: int, way: Neighbours) -> ComputationalGraph:
+    def _cut(self, query: Query, reach: Reach, *, halo: int, way: Neighbours) -> ComputationalGraph:
         """Cut out candidates and context, with all edges but those into the outermost nodes."""
         candidates = self._candidates(query, reach)
         if halo == 0:
@@ -261,7 +320,7 @@ class Extractor:
         part = self._parts.part(candidates, nodes, edges)
         return self._graph(query, candidates, part, reach, halo=halo)
 
-    def _whole(self, query: int, reach: Reach) -> ComputationalGraph:
+    def _whole(self, query: Query, reach: Reach) -> ComputationalGraph:
         """Keep every node and edge; the candidates come first."""
         nodes = torch.arange(self._parts.num_nodes, device=self._parts.device)
         edges = torch.arange(self._parts.edges.num_edges, device=self._parts.device)
@@ -269,11 +328,11 @@ class Extractor:
         part = self._parts.part(candidates, nodes, edges)
         return replace(self._graph(query, candidates, part, reach, halo=self._halo), whole=True)
 
-    def _everything(self, query: int) -> ComputationalGraph:
+    def _everything(self, query: Query) -> ComputationalGraph:
         """Take every node for a candidate, in the graph's own order."""
         if self._check == "local" or self._parts.numbers > _MOST_NUMBERS:
             raise ModelError(
-                f"the model's output at node {query} depends on nodes however far away, and the "
+                f"the model's output at {query} depends on nodes however far away, and the "
                 "model is not to be run on the whole graph: "
                 f"{_COMPARE if self._can_run_whole else 'use a smaller graph, '}or pass hops= to "
                 "leave what is further away as it is (nothing is certified then)"
@@ -298,49 +357,65 @@ class Extractor:
         edges = ascending(torch.cat([edges, into, out_of]))
         nodes = ascending(torch.cat([nodes, self._parts.ends(edges).flatten()]))
         part = self._parts.part(graph.candidates, nodes, edges)
-        return self._model.scores(part)[graph.target]
+        return self._model.scores(part, [graph.asked])[0]
 
-    def _candidates(self, query: int, reach: Reach) -> Tensor:
-        seed = torch.tensor([query], device=self._parts.device)
-        return self._parts.ways(both=reach.both_ways).neighbourhood(seed, reach.hops)
+    def _candidates(self, query: Query, reach: Reach) -> Tensor:
+        seeds = torch.tensor(sorted(set(query.seeds)), device=self._parts.device)
+        return self._parts.ways(both=reach.both_ways).neighbourhood(seeds, reach.hops)
 
     def _graph(
-        self, query: int, candidates: Tensor, part: Part, reach: Reach, *, halo: int
+        self, query: Query, candidates: Tensor, part: Part, reach: Reach, *, halo: int
     ) -> ComputationalGraph:
         """Return the graph of a part whose first rows are the candidates."""
-        target = int(torch.searchsorted(candidates, query))
-        scores = self._model.scores(part)[target]
+        places = part.places(query.seeds)
         return ComputationalGraph(
-            asked=Query("node", query),
-            readout=NodeRow(target),
+            asked=query,
+            readout=readout_of(query, places),
             candidates=candidates,
             context=part.nodes[candidates.numel() :],
             x=part.x,
             edge_index=part.edge_index,
             extras=part.extras,
-            target=target,
+            target=places[0],
             hops=reach.hops,
             both_ways=reach.both_ways,
             halo=halo,
             checked=self._check,
             whole=False,
             context_matters=False,
-            scores=scores,
+            scores=self._model.scores(part, [query])[0],
             num_nodes=self._parts.num_nodes,
         )
 
     def _refuse_unusable(self, graph: ComputationalGraph) -> None:
         """Run the model once more, and refuse what is random or means nothing."""
-        again = self.predictor.scores(graph.x, graph.edge_index, graph.extras.copies(1))
-        refuse_random(graph.scores, again[graph.target], graph.asked)
-        self._refuse_unreadable(graph, self.whole_scores if self._check == "whole" else again)
+        outputs = None
+        if self._asking.all_at_once:
+            outputs = self._outputs(part_of(graph))
+            again = outputs[graph.target]
+        else:
+            again = self._output(graph, graph.x)
+        refuse_random(self.predictor, graph.scores, again, graph.asked)
+        self._refuse_unreadable(graph, None if self._check == "whole" else outputs)
 
-    def _refuse_unreadable(self, graph: ComputationalGraph, outputs: Tensor) -> None:
-        """Refuse outputs (m, C) that are not what they are taken for."""
-        refuse_undecided(graph.scores, graph.asked)
+    def _refuse_unreadable(self, graph: ComputationalGraph, outputs: Tensor | None = None) -> None:
+        """Refuse outputs (q, C) that are not what they are taken for; looked at when None."""
+        refuse_undecided(self.predictor, graph.scores, graph.asked)
         if not self._is_read:
-            self.predictor.refuse_misread(outputs)
+            self.predictor.settle(self._many_outputs(graph) if outputs is None else outputs)
             self._is_read = self._check == "whole"  # a cut says less than the next one may
+
+    def _many_outputs(self, graph: ComputationalGraph) -> Tensor:
+        """Return the outputs (q, C) of many queries, on the whole graph if that may be run."""
+        if self._check != "whole":
+            return self._outputs(part_of(graph))
+        return self.whole_scores if self._asking.all_at_once else self._outputs(self._parts.whole())
+
+    def _outputs(self, part: Part) -> Tensor:
+        """Return the outputs (q, C) on a part: at all nodes, or of links between the first ones."""
+        if self._asking.all_at_once:
+            return self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
+        return self._model.scores(part, self._asking.probes(part.nodes[:_LOOKED_AT].tolist()))
 
     def _context_matters(self, graph: ComputationalGraph) -> bool:
         """Whether redrawing the context moves the output, the candidates being redrawn or not.
@@ -362,19 +437,26 @@ class Extractor:
         """Whether other features (m, d) of the context than those of a base move the output."""
         candidates = graph.candidates.numel()
         x = torch.cat([base[:candidates], other[candidates:]])
-        return not close(self._output(graph, x), expected)
+        return not self.predictor.close(self._output(graph, x), expected)
 
     def _output(self, graph: ComputationalGraph, x: Tensor) -> Tensor:
-        scores = self.predictor.scores(x, graph.edge_index, graph.extras.copies(1))
-        return scores[graph.target]
+        return self._model.scores(part_of(graph), [graph.asked], x)[0]
 
     def _tell_of_influence(self, graph: ComputationalGraph) -> None:
         logger.warning(
-            "node %d: nodes more than %d hops away influence the prediction; they keep their "
+            "%s: nodes more than %d hops away influence the prediction; they keep their "
             "true features and are not candidates, so nothing is certified",
-            graph.query,
+            graph.asked,
             graph.hops,
         )
+
+
+def check_cut(hops: int | None, halo: int, check: str) -> None:
+    """Refuse what says of no cut how it is to be made."""
+    check_choice("check", check, CHECKS)
+    check_at_least("halo", halo, 0)
+    if hops is not None:
+        check_at_least("hops", hops, 0)
 
 
 def _each(edges: Tensor, nodes: Tensor) -> int:

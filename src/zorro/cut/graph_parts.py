@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -28,6 +29,10 @@ class Part:
     x: Tensor  # (m, d)
     edge_index: Tensor  # (2, e), rows of x
     extras: Extras
+
+    def places(self, ids: Sequence[int]) -> list[int]:
+        """Return the rows of some nodes."""
+        return [int((self.nodes == node).nonzero()[0]) for node in ids]
 
 
 class GraphParts:

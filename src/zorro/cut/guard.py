@@ -38,7 +38,7 @@ class Guard:
             on_the_cut: redraw the cut's context and nothing further away: enough where the model
                 is known to read the candidates alone.
         """
-        part = _part_of(graph) if on_the_cut else self._around(graph)
+        part = part_of(graph) if on_the_cut else self._around(graph)
         rows = _places(graph.candidates, part.nodes)
         is_outside = torch.ones_like(part.nodes, dtype=torch.bool)
         is_outside[rows] = False
@@ -50,7 +50,7 @@ class Guard:
         for values, others in zip(inputs, redrawn, strict=True):
             x[rows] = values
             x[is_outside] = others
-            scores.append(self._model.scores(part, x)[rows[graph.target]])
+            scores.append(self._model.scores(part, [graph.asked], x)[0])
         return torch.stack(scores)
 
     def _around(self, graph: ComputationalGraph) -> Part:
@@ -62,7 +62,7 @@ class Guard:
         return parts.grown(torch.cat([graph.candidates, graph.context]).sort().values)
 
 
-def _part_of(graph: ComputationalGraph) -> Part:
+def part_of(graph: ComputationalGraph) -> Part:
     """Return a cut as the part of the graph that it is."""
     nodes = torch.cat([graph.candidates, graph.context])
     return Part(nodes, graph.x, graph.edge_index, graph.extras)

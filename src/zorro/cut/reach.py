@@ -13,8 +13,9 @@ from zorro.cut.graph_parts import Part
 from zorro.cut.redrawing import Redrawing
 from zorro.errors import ModelError
 from zorro.graph.edge_index import contains
-from zorro.model.agreement import close
 from zorro.noise.streams import generator
+from zorro.question import Query
+from zorro.question.asking import Asking
 
 _PURPOSE = 1  # of its noise
 _PROBES = 3  # nodes at which the output is watched
@@ -50,10 +51,12 @@ class ReachFinder:
     Args:
         model: on the graph.
         hops: how far the model's layers say that they reach.
+        asking: about what; of nodes chosen as probes, or of links between them.
     """
 
-    def __init__(self, model: Redrawing, *, hops: int) -> None:
+    def __init__(self, model: Redrawing, *, hops: int, asking: Asking) -> None:
         self._model = model
+        self._asking = asking
         self._parts = model.parts
         self._hops = hops
         self._expected: dict[int, Tensor] = {}  # (p, C) of each draw, nothing replaced
@@ -106,7 +109,7 @@ class ReachFinder:
             if draw not in self._expected:
                 self._expected[draw] = self._at_probes(base)
             x = torch.where(kept.unsqueeze(1), base, self._drawn(2 * draw + 1))
-            if not close(self._at_probes(x), self._expected[draw]):
+            if not self._model.predictor.close(self._at_probes(x), self._expected[draw]):
                 return True
         return False
 
@@ -137,8 +140,7 @@ class ReachFinder:
         return self._model.drawn(self._part.x, purpose=_PURPOSE, samples=one)[0]
 
     def _at_probes(self, x: Tensor) -> Tensor:
-        rows = torch.searchsorted(self._part.nodes, self._probes)
-        return self._model.scores(self._part, x)[rows]
+        return self._model.scores(self._part, self._queries, x)
 
     def _holds_most(self, radius: int) -> bool:
         """Whether more than half of all nodes are so near to a probe.
@@ -159,6 +161,10 @@ class ReachFinder:
         if self._model.whole and self._parts.numbers <= _NUMBERS:
             return self._parts.whole()
         return self._parts.grown(self._probes)
+
+    @cached_property
+    def _queries(self) -> list[Query]:
+        return self._asking.probes(self._probes.tolist())
 
     @cached_property
     def _probes(self) -> Tensor:

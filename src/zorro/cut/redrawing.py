@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,8 @@ from zorro.model.predictor import Predictor
 from zorro.noise import Noise, redraw
 from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.streams import generator
+from zorro.question import Query
+from zorro.question.readout import readout_of
 
 _POOL = 1 << 20  # numbers of which rows are picked, where rows are drawn alike for all nodes,
 _ROWS = 1 << 10  # and so many rows at most
@@ -36,10 +39,27 @@ class Redrawing:
     seed: int
     whole: bool
 
-    def scores(self, part: Part, x: Tensor | None = None) -> Tensor:
-        """Return the output (m, C) on a part, with other features (m, d) if they are given."""
+    def scores(self, part: Part, asked: Sequence[Query], x: Tensor | None = None) -> Tensor:
+        """Return the scores (q, C) of queries on a part, with other features (m, d) if given.
+
+        All of them in one pass: what the model is told of each stands side by side.
+        """
         x = part.x if x is None else x
-        return self.predictor.scores(x, part.edge_index, part.extras.copies(1))
+        nodes = x.size(0)
+        readouts = [readout_of(query, part.places(query.seeds)) for query in asked]
+        told = [readout.inputs(1, nodes, x.device) for readout in readouts]
+        further = {name: torch.cat([each[name] for each in told], dim=-1) for name in told[0]}
+        counts = [readout.count(1, nodes) for readout in readouts]
+        output = self.predictor.scores(
+            x,
+            part.edge_index,
+            {**part.extras.copies(1), **further},
+            rows=sum(counts) if further else None,
+            each=readouts[0].each,
+        )
+        parts = torch.split(output, counts) if further else [output] * len(asked)
+        rows = zip(readouts, parts, strict=True)
+        return torch.stack([readout.rows(scores, 1)[0] for readout, scores in rows])
 
     def drawn(self, x: Tensor, *, purpose: int, samples: range) -> Tensor:
         """Return noise (S, n, d) for nodes with features (n, d).

@@ -9,10 +9,17 @@ from torch import Tensor
 
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.reach import Reach
+from zorro.model.predictor import Predictor
+from zorro.question.decision import Comparison, Decision
 
 
 class Source(Protocol):
     """Gives the computational graphs of queries."""
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        ...
 
     @property
     def can_widen(self) -> bool:
@@ -28,6 +35,14 @@ class Source(Protocol):
         self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
     ) -> Tensor:
         """Return the query's scores (S, C) for values (S, n, d), all but candidates redrawn."""
+        ...
+
+    def question(self, asked: Any, comparison: Comparison) -> Any:
+        """Return what is asked, with all that it is compared with."""
+        ...
+
+    def decision(self, graph: ComputationalGraph, comparison: Comparison) -> Decision:
+        """Return what counts as the same answer for a query."""
         ...
 
     def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:

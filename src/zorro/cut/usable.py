@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from zorro.errors import ModelError
-from zorro.model.agreement import same_output
+from zorro.model.predictor import Predictor
 from zorro.question import Query
 
 
-def refuse_random(scores: Tensor, again: Tensor, asked: Query) -> None:
+def refuse_random(predictor: Predictor, scores: Tensor, again: Tensor, asked: Query) -> None:
     """Raise `ModelError` unless two runs on the same input gave the same scores (C,)."""
-    if not same_output(scores, again):
+    if not predictor.same(scores, again):
         raise ModelError(
             "the model is not deterministic in eval mode: two runs on the same input gave "
             f"{_rounded(scores)} and {_rounded(again)} at {asked}; remove what is random in its "
@@ -20,15 +20,10 @@ def refuse_random(scores: Tensor, again: Tensor, asked: Query) -> None:
         )
 
 
-def refuse_undecided(scores: Tensor, asked: Query) -> None:
-    """Raise `ModelError` unless scores (C,) name a class."""
-    if not torch.isfinite(scores).all() and not _has_one_maximum(scores):
+def refuse_undecided(predictor: Predictor, scores: Tensor, asked: Query) -> None:
+    """Raise `ModelError` unless scores (C,) say something."""
+    if not torch.isfinite(scores).all() and not predictor.reading.is_decided(scores):
         raise ModelError(f"the model's output at {asked} is not usable: {_rounded(scores)}")
-
-
-def _has_one_maximum(scores: Tensor) -> bool:
-    """Whether non-finite scores still name a class, as log-probabilities of −∞ do."""
-    return not bool(scores.isnan().any()) and int((scores == scores.max()).sum()) == 1
 
 
 def _rounded(scores: Tensor) -> list[float]:

@@ -19,7 +19,8 @@ from zorro.graph.extras import Extras
 from zorro.model.model_state import Weights
 from zorro.model.predictor import Predictor
 from zorro.question import Query
-from zorro.question.readout import GraphRow
+from zorro.question.decision import Comparison, Decision
+from zorro.question.readout import GraphRow, Readout
 
 _LOOKED_AT = 64  # graphs by whose outputs it is seen what these are
 
@@ -32,6 +33,7 @@ class WholeGraphs:
         graphs: PyG's `Data`, each with `x` and `edge_index`.
         model_kwargs: further arguments of the model; a text names an attribute of the graphs that
             is passed, as `{"edge_weight": "edge_attr"}`, anything else is passed as it is.
+        readouts: how each graph's answer is read off the model's; it is the whole output when None.
     """
 
     can_widen = False
@@ -43,10 +45,12 @@ class WholeGraphs:
         graphs: Sequence[Data],
         *,
         model_kwargs: Mapping[str, Any] | None = None,
+        readouts: Sequence[Readout] | None = None,
     ) -> None:
         self.predictor = predictor
         self._graphs = graphs
         self._kwargs = dict(model_kwargs or {})
+        self._readouts = readouts
         self._weights: Weights | None = None  # with which the model was looked at
         for graph in graphs[:1]:
             self._extras(graph)  # refuses names of nothing before anything is computed
@@ -60,22 +64,33 @@ class WholeGraphs:
             return next((i for i, one in enumerate(self._graphs) if one is asked), self._count)
         return whole_number("graph", asked, self._count, what="a graph")
 
+    def question(self, asked: Any, comparison: Comparison) -> Any:
+        """Return what is asked, which a comparison does not change."""
+        comparison.refuse_links()
+        return asked
+
+    def decision(self, graph: ComputationalGraph, comparison: Comparison) -> Decision:
+        """Return what counts as the same answer."""
+        return self.predictor.reading.decision(graph.scores, comparison)
+
     def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
         """Yield the one computational graph of a query."""
         query = self.query_of(asked)
         graph = asked if isinstance(asked, Data) else self._graphs[query]
         if query == self._count:
-            check_graphs([graph])
+            check_graphs([graph], integers=True, targets=False)
             self._refuse_other_features(graph)
         self._look_at_the_model()
         extras = self._extras(graph)
-        scores = self._scores(graph, extras)
-        refuse_random(scores, self._scores(graph, extras), Query("graph", query))
-        refuse_undecided(scores, Query("graph", query))
+        readout = self._readout(query)
+        scores = self._scores(graph, extras, readout)
+        asked = Query("graph", query)
+        refuse_random(self.predictor, scores, self._scores(graph, extras, readout), asked)
+        refuse_undecided(self.predictor, scores, asked)
         nodes = torch.arange(graph.x.size(0), device=graph.x.device)
         yield ComputationalGraph(
-            asked=Query("graph", query),
-            readout=GraphRow(),
+            asked=asked,
+            readout=readout,
             candidates=nodes,
             context=nodes[:0],
             x=graph.x,
@@ -96,18 +111,23 @@ class WholeGraphs:
         self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
     ) -> Tensor:
         """Return the query's scores (S, C) for values (S, n, d): there is nothing else."""
-        each = [self._scores(Data(x=x, edge_index=graph.edge_index), graph.extras) for x in inputs]
-        return torch.stack(each)
+        given = [Data(x=x, edge_index=graph.edge_index) for x in inputs]
+        return torch.stack([self._scores(one, graph.extras, graph.readout) for one in given])
 
     @property
     def _count(self) -> int:
         return len(self._graphs)
 
     def _refuse_other_features(self, graph: Data) -> None:
-        expected = self._graphs[0].x.size(1)
-        if graph.x.size(1) != expected:
+        expected = self._graphs[0].x
+        if graph.x.size(1) != expected.size(1):
             raise InputError(
-                f"graph: expected {expected} features as in graphs[0], got {graph.x.size(1)}"
+                f"graph: expected {expected.size(1)} features as in graphs[0], got "
+                f"{graph.x.size(1)}"
+            )
+        if graph.x.dtype != expected.dtype:
+            raise InputError(
+                f"graph: expected {expected.dtype} features as in graphs[0], got {graph.x.dtype}"
             )
 
     def _extras(self, graph: Data) -> Extras:
@@ -123,16 +143,29 @@ class WholeGraphs:
             kwargs[name] = value
         return Extras.sort(kwargs, nodes=graph.x.size(0), edges=graph.edge_index.size(1))
 
-    def _scores(self, graph: Data, extras: Extras) -> Tensor:
-        readout, nodes = GraphRow(), graph.x.size(0)
-        further = readout.inputs(1, nodes, graph.x.device)
-        kwargs = {**extras.copies(1), **further}
-        return self.predictor.scores(graph.x, graph.edge_index, kwargs, rows=1)[0]
+    def _readout(self, query: int) -> Readout:
+        return GraphRow() if self._readouts is None else self._readouts[query]
+
+    def _scores(self, graph: Data, extras: Extras, readout: Readout) -> Tensor:
+        nodes = graph.x.size(0)
+        scores = self.predictor.scores(
+            graph.x,
+            graph.edge_index,
+            {**extras.copies(1), **readout.inputs(1, nodes, graph.x.device)},
+            rows=readout.count(1, nodes),
+            each=readout.each,
+        )
+        return readout.rows(scores, 1)[0]
 
     def _look_at_the_model(self) -> None:
         """Refuse outputs that are not what they are taken for, once for each set of weights."""
         weights = Weights(self.predictor.model)
         if not weights.are_as(self._weights):
-            some = [self._scores(graph, self._extras(graph)) for graph in self._graphs[:_LOOKED_AT]]
-            self.predictor.refuse_misread(torch.stack(some))
+            self.predictor.unsettle()
+            few = None if self.predictor.reading.needs_outputs else _LOOKED_AT
+            some = [
+                self._scores(graph, self._extras(graph), self._readout(number))
+                for number, graph in enumerate(self._graphs[:few])
+            ]
+            self.predictor.settle(torch.stack(some))
             self._weights = weights

@@ -82,6 +82,11 @@ class GraphDataset:
         return y is not None and not y.is_floating_point()
 
     @property
+    def num_outputs(self) -> int:
+        """How many numbers a model returns for a graph: a score per class, or one value."""
+        return 1 if self.targets.is_floating_point() else self.num_classes
+
+    @property
     def num_classes(self) -> int:
         """How many classes there are."""
         if not self.has_classes:

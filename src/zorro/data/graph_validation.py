@@ -15,12 +15,17 @@ from zorro.graph.validation import check_edge_tensor, check_graph
 _EDGE_TENSORS = ("edge_weight", "edge_attr", "edge_type")
 
 
-def check_graphs(graphs: Any) -> None:
+def check_graphs(graphs: Any, *, integers: bool = False, targets: bool = True) -> None:
     """Raise `InputError` unless `graphs` are usable graphs that one model can take.
 
-    Each is a PyG `Data` with a floating, finite (n, d) tensor `x`, n ≥ 1 and d the same in all,
-    and node numbers `edge_index` (2, E). A target `y` is one number, and all graphs have one, or
-    none has. What there is of `edge_weight`, `edge_attr` and `edge_type` has a row per edge.
+    Each is a PyG `Data` with a floating, finite (n, d) tensor `x`, n ≥ 1, d and type the same in
+    all, and node numbers `edge_index` (2, E). A target `y` is one number, and all graphs have one,
+    or none has. What there is of `edge_weight`, `edge_attr` and `edge_type` has a row per edge.
+
+    Args:
+        graphs: a list of them.
+        integers: whether `x` may also hold integers (categories) or truth values.
+        targets: whether `y` is looked at; who only explains has no use for it.
     """
     if not isinstance(graphs, Sequence) or isinstance(graphs, str | bytes):
         raise InputError(
@@ -35,17 +40,24 @@ def check_graphs(graphs: Any) -> None:
                 f"{type(graph).__name__}"
             )
         try:
-            _check_one(graph)
+            _check_one(graph, integers=integers)
+            if targets:
+                _check_target(graph)
         except InputError as error:
             raise InputError(f"graphs[{number}]: {error}") from None
         _check_like_first(graph, graphs[0], number)
+        if targets:
+            _check_target_like_first(graph, graphs[0], number)
 
 
 def listed_graphs(graphs: Any) -> list[Data]:
-    """Return graphs to explain as a list, checked; PyG's data sets are no `Sequence`."""
+    """Return graphs to explain as a list, checked; PyG's data sets are no `Sequence`.
+
+    Their features may be integers, as for `nn.Embedding`.
+    """
     if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
         graphs = [graphs[number] for number in range(len(graphs))]
-    check_graphs(graphs)
+    check_graphs(graphs, integers=True, targets=False)
     if len(graphs) == 1:
         raise InputError(
             "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
@@ -75,11 +87,14 @@ def check_members(name: str, members: Any, *, graphs: int) -> None:
         raise InputError(f"{name}: expected each graph at most once, got some twice")
 
 
-def _check_one(graph: Data) -> None:
-    check_graph(graph.x, graph.edge_index)
+def _check_one(graph: Data, *, integers: bool) -> None:
+    check_graph(graph.x, graph.edge_index, integers=integers)
     for name in _EDGE_TENSORS:
         if (values := graph.get(name)) is not None:
             check_edge_tensor(name, values, edges=graph.edge_index.size(1))
+
+
+def _check_target(graph: Data) -> None:
     y = graph.get("y")
     if y is not None and not (isinstance(y, Tensor) and y.numel() == 1):
         got = f"shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
@@ -94,6 +109,10 @@ def _check_like_first(graph: Data, first: Data, number: int) -> None:
             f"graphs[{number}].x: expected {first.x.size(1)} features as in graphs[0], got "
             f"{graph.x.size(1)}"
         )
+    if graph.x.dtype != first.x.dtype:
+        raise InputError(
+            f"graphs[{number}].x: expected {first.x.dtype} as in graphs[0], got {graph.x.dtype}"
+        )
     for name in _EDGE_TENSORS:
         values, first_values = graph.get(name), first.get(name)
         if _columns(values) != _columns(first_values):
@@ -101,6 +120,9 @@ def _check_like_first(graph: Data, first: Data, number: int) -> None:
                 f"graphs[{number}].{name}: expected {_columns(first_values)} as in graphs[0], got "
                 f"{_columns(values)}"
             )
+
+
+def _check_target_like_first(graph: Data, first: Data, number: int) -> None:
     y, first_y = graph.get("y"), first.get("y")
     if (y is None) != (first_y is None):
         had, got = ("none", "one") if first_y is None else ("one", "none")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from reprlib import repr as short
 from typing import Any, SupportsIndex
 
@@ -74,6 +74,22 @@ def group_of_each(groups: Iterable[Iterable[SupportsIndex]], columns: int) -> Te
     found: dict[Any, int] = {}
     keys = [("group", each) if each is not None else ("alone", i) for i, each in enumerate(owner)]
     return torch.tensor([found.setdefault(key, len(found)) for key in keys])
+
+
+def gathered(columns: Iterable[int], groups: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return columns as the elements that they are: those of a group together, others alone.
+
+    Elements stand in the order of their first columns, those of a group in ascending order.
+
+    >>> gathered([3, 0, 2, 5], [(3, 2)])
+    [(2, 3), (0,), (5,)]
+    """
+    group_of = {column: number for number, group in enumerate(groups) for column in group}
+    found: dict[tuple[str, int], list[int]] = {}
+    for column in columns:
+        key = ("group", group_of[column]) if column in group_of else ("alone", column)
+        found.setdefault(key, []).append(column)
+    return [tuple(sorted(members)) for members in found.values()]
 
 
 def one_hot_groups(x: Tensor) -> list[list[int]]:

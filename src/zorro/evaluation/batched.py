@@ -13,11 +13,9 @@ from zorro.cut import ComputationalGraph
 from zorro.elements import Selection, Space
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
-from zorro.model.agreement import same_output
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.draws import JoinedDraws
 from zorro.question.event import Event, Predicts
 
 logger = logging.getLogger(__name__)
@@ -116,7 +114,7 @@ class BatchedEvaluator(Evaluator):
     def joined(self, others: Sequence[Evaluator]) -> BatchedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
         every = [self, *(other for other in others if isinstance(other, BatchedEvaluator))]
-        return self.on(JoinedDraws([one._draws for one in every]))
+        return self.on(self._draws.joined([one._draws for one in every[1:]]))
 
     def on(self, draws: Draws) -> BatchedEvaluator:
         """Return an evaluator of the same query on other draws of noise."""
@@ -316,6 +314,7 @@ class BatchedEvaluator(Evaluator):
             self._edge_index_of(count),
             {**self.graph.extras.copies(count), **readout.inputs(count, nodes, self.device)},
             rows=readout.count(count, nodes),
+            each=readout.each,
             differentiable=differentiable,
         )
         return readout.rows(scores, count)
@@ -340,7 +339,8 @@ class BatchedEvaluator(Evaluator):
         noisy = self._draws.matrices(torch.zeros(1, dtype=torch.long, device=self.device))
         alone = torch.cat([self._run_copies(noisy), self._run_copies(true)])
         try:
-            independent = same_output(self._run_copies(torch.cat([noisy, true])), alone)
+            together = self._run_copies(torch.cat([noisy, true]))
+            independent = self._predictor.same(together, alone)
         except ModelError:  # it takes so many nodes and no more
             independent = False
         if not independent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
@@ -11,6 +12,7 @@ from zorro.elements import KINDS, Kind, Space
 from zorro.errors import InputError
 from zorro.evaluation.choice import EvaluatorChoice, EvaluatorName
 from zorro.evaluation.evaluator import Evaluator, do_nothing
+from zorro.model.memory import worth_taking
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, draws_of
 from zorro.question.event import Event
@@ -23,7 +25,8 @@ class Bench:
         predictor: the model.
         noise: what refills unselected entries.
         seed: of the noise.
-        memory: bytes that an evaluation may take.
+        memory: bytes that an evaluation may take; less is taken where less is as fast.
+        device: on which.
         wanted: which evaluator.
         keep: what may be selected.
         groups: (d,) each column's group; every column is its own when None.
@@ -36,17 +39,19 @@ class Bench:
         *,
         seed: int,
         memory: int,
+        device: torch.device,
         wanted: EvaluatorName = "auto",
         keep: Sequence[Kind] = KINDS,
         groups: Tensor | None = None,
     ) -> None:
         self.predictor = predictor
         self.noise = noise
-        self.memory = memory
+        self.memory = worth_taking(memory, device)
+        self._most = memory
         self._seed = seed
         self._keep = tuple(keep)
         self._groups = groups
-        self._choice = EvaluatorChoice(predictor, wanted=wanted, memory=memory)
+        self._choice = EvaluatorChoice(predictor, wanted=wanted, memory=self.memory)
 
     def evaluator(
         self,
@@ -85,10 +90,10 @@ class Bench:
         evaluator = self._choice.evaluator(
             graph, draws, event, space=space, on_batch=on_batch, searches=searches
         )
-        if self.memory < evaluator.least_memory:
+        if self._most < evaluator.least_memory:
             raise InputError(
                 f"memory: expected at least {evaluator.least_memory:,} bytes for "
                 f"{graph.asked}, which has {graph.candidates.numel():,} candidates, got "
-                f"{self.memory:,}"
+                f"{self._most:,}"
             )
         return evaluator

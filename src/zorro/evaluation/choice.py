@@ -69,7 +69,7 @@ class EvaluatorChoice:
             on_batch: called before each batch of work; what it raises ends the evaluation.
             searches: whether elements will be added, or one selection is to be looked at.
         """
-        program, reason = self._program(graph, draws)
+        program, reason = self._program(graph, draws, event)
         batched = BatchedEvaluator(
             self._predictor,
             graph,
@@ -104,7 +104,9 @@ class EvaluatorChoice:
             return self._independent[1]
         return None
 
-    def _program(self, graph: ComputationalGraph, draws: Draws) -> tuple[Program | None, str]:
+    def _program(
+        self, graph: ComputationalGraph, draws: Draws, event: Event | None
+    ) -> tuple[Program | None, str]:
         """Return the model's program for a query, compared with the model once, or why not."""
         if self._checked is not None and self._checked[0] is graph:
             return self._checked[1:]
@@ -116,7 +118,7 @@ class EvaluatorChoice:
                 if self._traced is None:
                     self._traced = self._trace(graph)
                 program = self._built(self._traced, graph)
-                check(self._predictor, program, graph, draws, memory=self._memory)
+                check(self._predictor, program, graph, draws, event, memory=self._memory)
             except Unserved as unserved:
                 program, reason = None, str(unserved)
                 self._refuse_or_log(graph, reason)

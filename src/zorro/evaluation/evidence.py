@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import betaincc, betaln
+from scipy.special import betainc, betaincc, betaln
 
 _OF_NOTHING = 0.1  # the share of δ that may be spent on the empty set
 _STEPS = 60  # of a bisection, far below any digit that is shown
@@ -41,6 +41,28 @@ def lower_bound(hits: int, samples: int, delta: float) -> float:
         else:
             high = middle
     return low
+
+
+def hits_needed(tau: float, delta: float, samples: int) -> int | None:
+    """Return the fewest hits of one look at some samples that show a fidelity of at least τ.
+
+    The least k with P(Binomial(samples, τ) ≥ k) ≤ δ; None where even all would show less. So the
+    k-th smallest of that many distances is an upper bound of their τ-quantile.
+
+    >>> hits_needed(0.85, 0.05, 400)
+    353
+    """
+    if tau**samples > delta:
+        return None
+    low, high = 0, samples
+    while high - low > 1:
+        middle = (low + high) // 2
+        # P(Binomial(n, τ) ≥ k) is the incomplete beta function I_τ(k, n − k + 1).
+        if float(betainc(middle, samples - middle + 1, tau)) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def level(delta: float, attempt: int) -> float:

@@ -15,6 +15,7 @@ from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.arguments import check_choice
 from zorro.elements import FEATURES, KINDS, NODES, Kind
+from zorro.elements.groups import gathered
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation.formats import FORMAT, up_to_date
@@ -24,7 +25,7 @@ from zorro.files.plain_json import parse
 from zorro.files.typed_values import rebuilt
 from zorro.graph.names import Names
 from zorro.question import Query
-from zorro.question.decision import Versus
+from zorro.question.decision import Side, StaysAhead, Versus
 from zorro.question.parameters import Parameters
 from zorro.search.certificate import Certificate
 
@@ -61,6 +62,26 @@ class Step:
     def feature(self) -> int | None:
         """The feature, if it is one; the first of a group."""
         return self.members[0] if self.kind == FEATURES else None
+
+
+@dataclass(frozen=True)
+class PredictedValue:
+    """A value that a model gives, and how far it may move and still be the same answer.
+
+    `side` is `"both"`, or `"up"` where it may not fall, or `"down"` where it may not rise further
+    than the tolerance. `least_tolerance` is the smallest for which the set would be certified to
+    have the fidelity τ, with the certificate's confidence, told from fresh samples; None where they
+    are too few to tell.
+    """
+
+    value: float
+    tolerance: float
+    side: Side
+    least_tolerance: float | None = None
+
+    def __str__(self) -> str:
+        sign = {"both": "±", "up": "−", "down": "+"}[self.side]
+        return f"{self.value:.4g} {sign} {self.tolerance:.3g}"
 
 
 @dataclass(frozen=True)
@@ -108,7 +129,7 @@ class Explanation:
     """
 
     query: Query
-    predicted_class: int
+    predicted_class: int | None  # None where it is a value
     probabilities: tuple[float, ...]
     selected: Mapping[str, tuple[int, ...]]  # of each selectable kind, ids ascending
     steps: tuple[Step, ...]
@@ -125,6 +146,9 @@ class Explanation:
     versus: Versus | None = None
     chance: FidelityEstimate | None = None
     evaluator_reason: str = ""  # why the model was run, where it could not be traced
+    value: PredictedValue | None = None
+    label: int | None = None  # the class says whether it is there: 1 or 0
+    ahead: StaysAhead | None = None  # of the query's rivals, if the answer is that
 
     @property
     def node(self) -> int:
@@ -145,10 +169,28 @@ class Explanation:
         """F_s, the selected features."""
         return self.selected.get(FEATURES, ())
 
+    def elements(self, kind: str) -> list[tuple[int, ...]]:
+        """Return what is kept of a kind, element by element: a group of features is one."""
+        groups = self.parameters.feature_groups if kind == FEATURES else ()
+        return gathered(self.selected.get(kind, ()), groups)
+
     @property
     def probability(self) -> float:
         """The model's probability of the predicted class."""
+        if self.predicted_class is None:
+            raise InputError(f"explanation: expected one of a class, got one of {self.answer}")
         return self.probabilities[self.predicted_class]
+
+    @property
+    def answer(self) -> str:
+        """What the model says, in a word or two."""
+        if self.value is not None:
+            return str(self.value)
+        if self.ahead is not None:
+            return _ahead(self.query, self.ahead.top)
+        if self.label is not None:
+            return f"label {self.label}" if self.predicted_class else f"no label {self.label}"
+        return f"class {self.predicted_class}"
 
     @property
     def certified(self) -> bool:
@@ -175,8 +217,8 @@ class Explanation:
 
     @property
     def feature_entropy(self) -> float:
-        """Effective size of the feature set: the log of its count, 0 for none."""
-        return math.log(max(1, len(self.features)))
+        """Effective size of the feature set: the log of its count, 0 for none; a group is one."""
+        return math.log(max(1, len(self.elements(FEATURES))))
 
     @property
     def claim(self) -> Claim:
@@ -185,8 +227,8 @@ class Explanation:
         return Claim(
             query=self.query,
             predicted_class=self.predicted_class,
-            probability=self.probability,
-            kept={kind: len(members) for kind, members in self.selected.items()},
+            probability=None if self.predicted_class is None else self.probability,
+            kept={kind: len(self.elements(kind)) for kind in self.selected},
             status=self.status,
             tau=self.parameters.tau,
             shown=certificate.tau if certificate else self.parameters.tau,
@@ -196,6 +238,11 @@ class Explanation:
             contrast=self.versus.contrast if self.versus else None,
             caveat=self.caveat,
             chance=self.chance,
+            value=self.value.value if self.value else None,
+            tolerance=self.value.tolerance if self.value else None,
+            side=self.value.side if self.value else None,
+            label=self.label,
+            answer=self.answer,
         )
 
     def sentence(self, names: Names | None = None) -> str:
@@ -276,7 +323,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         return (
-            f"Explanation({self.query} → class {self.predicted_class}{self._against()}: "
+            f"Explanation({self.query} → {self.answer}{self._against()}: "
             f"{self._counts}, fidelity "
             f"{_interval(self.fidelity)}, {self.status})"
         )
@@ -298,19 +345,18 @@ class Explanation:
         how = "rather than" if self.versus.contrast == "beats" else "or any other than"
         return f" {how} {self.versus.other}"
 
+    def _how_sure(self) -> str:
+        if self.predicted_class is not None:
+            return f" (probability {self.probability:.2f})"
+        least = self.value.least_tolerance if self.value else None
+        return "" if least is None else f" ({least:.3g} would have been enough)"
+
     def _lines(self) -> list[tuple[str, str]]:
         p = self.parameters
-        g = self.graph
         seen = self.search_fidelity
-        where = "the whole graph" if g.whole else f"{g.context} nodes of context"
-        near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
         return [
-            (self.query.level, f"{self.query.index}"),
-            (
-                "prediction",
-                f"class {self.predicted_class}{self._against()} "
-                f"(probability {self.probability:.2f})",
-            ),
+            (self.query.level, str(self.query).removeprefix(f"{self.query.level} ")),
+            ("prediction", f"{self.answer}{self._against()}{self._how_sure()}"),
             ("rests on", self._counts),
             *((kind, _listed(members)) for kind, members in self.selected.items()),
             (
@@ -322,10 +368,7 @@ class Explanation:
             ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
             *([("but", self.caveat)] if self.caveat else []),
             *([("certificate", self._shown(self.certificate))] if self.certificate else []),
-            (
-                "looked at",
-                f"{g.candidates} nodes × {g.num_features} features {near}, evaluated with {where}",
-            ),
+            ("looked at", self._looked_at),
             (
                 "took",
                 f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator}"
@@ -334,13 +377,31 @@ class Explanation:
         ]
 
     @property
+    def _looked_at(self) -> str:
+        g = self.graph
+        size = f"{g.candidates} nodes × {g.num_features} features"
+        if self.query.level == "graph":
+            return f"{size}, all of the graph"
+        where = "the whole graph" if g.whole else f"{g.context} nodes of context"
+        near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
+        return f"{size} {near}, evaluated with {where}"
+
+    @property
     def _counts(self) -> str:
-        return " × ".join(f"{len(members)} {kind}" for kind, members in self.selected.items())
+        return " × ".join(f"{len(self.elements(kind))} {kind}" for kind in self.selected)
 
     def _measured_on(self) -> str:
         if self.fidelity.attempts:
             return f"the certificate's {self.fidelity.samples} samples"
         return f"{self.fidelity.samples} fresh samples"
+
+
+def _ahead(query: Query, top: int) -> str:
+    if len(query.rivals) == 1:
+        return f"ahead of {query.index}–{query.rivals[0]}"
+    if top == 1:
+        return f"ahead of {len(query.rivals)} others"
+    return f"among the first {top} of {len(query.rivals) + 1}"
 
 
 def _claim(certificate: Certificate) -> str:
@@ -369,10 +430,12 @@ def _check_sound(explanation: Explanation) -> None:
     for kind in e.selected:
         if kind not in KINDS:
             raise ValueError(f"selected: expected {', '.join(KINDS)}, got {kind[:40]}")
-    if not 0 <= e.predicted_class < len(e.probabilities):
+    if sum(each is not None for each in (e.predicted_class, e.value, e.ahead)) != 1:
+        raise ValueError("predicted_class: expected a class or a value, or what a link is ahead of")
+    if e.predicted_class is not None and not 0 <= e.predicted_class < len(e.probabilities):
         raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
     for name, members, size in (
-        *([("query", (e.query.index,), graph.num_nodes)] if e.query.level == "node" else []),
+        ("query", e.query.seeds, graph.num_nodes),
         ("nodes", e.nodes, graph.num_nodes),
         ("features", e.features, graph.num_features),
     ):
@@ -384,6 +447,8 @@ def _check_sound(explanation: Explanation) -> None:
         if not 0 < part.confidence < 1:
             raise ValueError(f"{name}: expected a confidence below 1, got {part.confidence}")
     numbers = [*e.probabilities, e.seconds, e.parameters.tau, *(s.fidelity for s in e.steps)]
+    if e.value is not None:
+        numbers += [e.value.value, e.value.tolerance, e.value.least_tolerance or 0.0]
     if e.certificate is not None:
         numbers += [e.certificate.bound, e.certificate.delta]
     if not all(map(math.isfinite, numbers)):

@@ -5,18 +5,28 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from zorro.cut import ComputationalGraph
 from zorro.elements import FEATURES, NODES, Selection, Space
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.explanation.explanation import Explanation, GraphSummary, Status, Step
+from zorro.evaluation.evidence import hits_needed
+from zorro.explanation.explanation import (
+    Explanation,
+    GraphSummary,
+    PredictedValue,
+    Status,
+    Step,
+)
 from zorro.model.predictor import probabilities
-from zorro.question.decision import Decision, Versus
+from zorro.question.decision import Decision, StaysAhead, StaysWithin, Versus
 from zorro.question.parameters import Parameters
+from zorro.question.reading import Label, Reading
 from zorro.search import Budget, BudgetSpent, Certified, Laboratory, Move
 from zorro.search.inquiry import fresh_samples
 from zorro.version import __version__
 
+_DUAL = 400  # samples from which it is told what tolerance would have been enough
 _FEWEST = 8  # samples that are measured even if there is no time
 
 
@@ -27,6 +37,7 @@ def explanation_of(
     laboratory: Laboratory,
     asked: Parameters,
     budget: Budget,
+    reading: Reading,
 ) -> Explanation:
     """Return a search's result as users see it.
 
@@ -37,13 +48,13 @@ def explanation_of(
         laboratory: of the search, which measures the fidelity if no certificate has.
         asked: how it was searched.
         budget: that began when the query did.
+        reading: what the model's output means.
     """
     found = result.found
     ids = graph.candidates.tolist()
     return Explanation(
         query=graph.asked,
-        predicted_class=graph.predicted_class,
-        probabilities=tuple(probabilities(graph.scores).tolist()),
+        **_answer(graph, decision, reading),
         selected=_selected(found.selection, ids),
         steps=tuple(_step(move, found.selection.space, ids) for move in found.moves),
         fidelity=_fidelity(result, laboratory, asked),
@@ -59,7 +70,42 @@ def explanation_of(
         certificate=result.certificate,
         versus=decision if isinstance(decision, Versus) else None,
         chance=result.chance,
+        value=_value(result, graph, decision, laboratory, asked),
     )
+
+
+def _answer(graph: ComputationalGraph, decision: Decision, reading: Reading) -> dict[str, Any]:
+    """Return what the model says of the query, as far as that is no value."""
+    if isinstance(decision, StaysAhead):
+        return {"predicted_class": None, "probabilities": (), "ahead": decision}
+    if isinstance(decision, StaysWithin):
+        return {"predicted_class": None, "probabilities": ()}
+    return {
+        "predicted_class": graph.predicted_class,
+        "probabilities": tuple(probabilities(graph.scores).tolist()),
+        "label": reading.label if isinstance(reading, Label) else None,
+    }
+
+
+def _value(
+    result: Certified,
+    graph: ComputationalGraph,
+    decision: Decision,
+    laboratory: Laboratory,
+    asked: Parameters,
+) -> PredictedValue | None:
+    """Return what the model says of the query, if that is a value."""
+    if not isinstance(decision, StaysWithin):
+        return None
+    value = float(graph.scores[0])
+    first = asked.samples  # those before are the search's, and no certificate has these
+    count = min(fresh_samples(asked), _DUAL)
+    evaluator = laboratory.fixed(range(first, first + count), limited=False)
+    moved = evaluator.scores(result.found.selection)[:, 0].double() - value  # (S,)
+    far = {"both": moved.abs(), "up": -moved, "down": moved}[decision.side].clamp(min=0)
+    needed = hits_needed(asked.tau, 0.05 if asked.delta is None else asked.delta, count)
+    least = None if needed is None else float(far.sort().values[needed - 1])
+    return PredictedValue(value, decision.tolerance, decision.side, least)
 
 
 def _summary(graph: ComputationalGraph) -> GraphSummary:

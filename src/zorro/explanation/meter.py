@@ -59,11 +59,12 @@ class Meter:
             _chosen("nodes", nodes, self.graph.num_nodes, of=self.graph.candidates),
             _chosen("features", features, columns.numel(), of=columns),
         )
-        hits = self._evaluator.hits(selection)
+        hits = self.evaluator.hits(selection)
         return FidelityEstimate(int(hits.sum()), hits.numel(), self._confidence)
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
+    def evaluator(self) -> Evaluator:
+        """What evaluates sets on the samples."""
         return self._make_evaluator()
 
 

@@ -19,7 +19,7 @@ class Claim:
 
     Args:
         query: what was asked about.
-        predicted_class: what the model says of it.
+        predicted_class: what the model says of it, None if that is a value.
         probability: of that class.
         kept: how many elements of each selectable kind are kept.
         status: of the explanation.
@@ -31,11 +31,17 @@ class Claim:
         contrast: in what sense it was.
         caveat: what was left at its true values though it may matter, if anything.
         chance: how often random inputs get the same answer, where the set was to go beyond that.
+        value: what the model says, if it is no class.
+        tolerance: how far that may move.
+        side: and in which direction.
+        answer: what the model says, in a word or two.
+        label: the label that the model was asked about, if it has several; the class says whether
+            it is there.
     """
 
     query: Query
-    predicted_class: int
-    probability: float
+    predicted_class: int | None
+    probability: float | None
     kept: Mapping[str, int]
     status: str
     tau: float
@@ -46,6 +52,11 @@ class Claim:
     contrast: str | None = None
     caveat: str | None = None
     chance: FidelityEstimate | None = None
+    value: float | None = None
+    tolerance: float | None = None
+    side: str | None = None
+    label: int | None = None
+    answer: str = ""
 
 
 def phrases(claim: Claim, names: Names | None = None) -> list[Phrase]:
@@ -60,16 +71,27 @@ def text(phrases: Sequence[Phrase]) -> str:
 
 
 def _prediction(claim: Claim, names: Names) -> list[Phrase]:
+    sure = "" if claim.probability is None else f" (p{_NBSP}{_probability(claim.probability)})"
     said: list[Phrase] = [
         ("The model says ", False),
-        (names.of_class(claim.predicted_class), True),
-        (f" (p{_NBSP}{_probability(claim.probability)}) for {names.of_query(claim.query)}", False),
+        (_answer(claim, names), True),
+        (f"{sure} for {names.of_query(claim.query)}", False),
     ]
     if claim.other is not None:
         said += [(". Why not ", False), (names.of_class(claim.other), True), ("? ", False)]
     else:
         said += [(". ", False)]
     return said
+
+
+def _answer(claim: Claim, names: Names) -> str:
+    if claim.value is not None:
+        return f"{claim.value:.4g}"
+    if claim.predicted_class is None:
+        return claim.answer
+    if claim.label is None:
+        return names.of_class(claim.predicted_class)
+    return f"{'' if claim.predicted_class else 'not '}{names.of_class(claim.label)}"
 
 
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
@@ -115,8 +137,12 @@ def _kept(claim: Claim, names: Names) -> str:
 
 
 def _event(claim: Claim, names: Names, verb: str) -> list[Phrase]:
+    if claim.value is not None:
+        how = {"both": "within", "up": "no further below than", "down": "no further above than"}
+        return [(f"{verb} it {how[str(claim.side)]} {claim.tolerance:.3g}", False)]
     if claim.other is None:
         return [(f"{verb} that answer", False)]
+    assert claim.predicted_class is not None
     other = (names.of_class(claim.other), True)
     if claim.contrast == "not":
         return [(f"{verb} the model from saying ", False), other]

@@ -13,8 +13,9 @@ from zorro.errors import InputError
 from zorro.model.inference_mode import ordinary
 
 MAKE_ADJACENCY = (
-    "pass edge_index, and a model that makes the adjacency of it, `lambda x, edge_index: model(x, "
-    "torch_geometric.utils.to_torch_csr_tensor(edge_index.flip(0), size=(len(x), len(x))))`"
+    "pass edge_index, and a model that makes the adjacency of it, `lambda x, edge_index, **further:"
+    " model(x, torch_geometric.utils.to_torch_csr_tensor(edge_index.flip(0), size=(len(x), "
+    "len(x))), **further)`"
 )
 
 

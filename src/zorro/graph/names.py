@@ -37,7 +37,12 @@ class Names:
 
     def of_query(self, query: Query) -> str:
         """Return what was asked about, with its noun."""
-        return self.of_node(query.index) if query.level == "node" else f"{self.graph} {query.index}"
+        if query.level == "graph":
+            return f"{self.graph} {query.index}"
+        if query.to is None:
+            return self.of_node(query.index)
+        ends = (label(self.nodes, end) or str(end) for end in (query.index, query.to))
+        return f"the link {'–'.join(ends)}"
 
     def of_feature(self, number: int) -> str:
         """Return the name of a feature, with its noun unless it has a name of its own."""

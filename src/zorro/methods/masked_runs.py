@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -12,9 +12,10 @@ from torch import Tensor
 from zorro.elements import Selection
 from zorro.evaluation import EvaluatorChoice
 from zorro.methods.subject import Subject
-from zorro.model.agreement import same_output
 from zorro.model.memory import default_budget
 from zorro.model.predictor import probabilities
+from zorro.noise import Draws
+from zorro.noise.draws import JoinedDraws
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,10 @@ class ZeroFilled:
         """Return some inputs (q,) alone."""
         return ZeroFilled(self._x, self._masks[samples])
 
+    def joined(self, others: Sequence[Draws]) -> JoinedDraws:
+        """Return these inputs and others."""
+        return JoinedDraws([self, *others])
+
 
 class MaskedRuns:
     """Runs the query's prediction on inputs that keep some candidates and zero the others.
@@ -126,7 +131,9 @@ class MaskedRuns:
 def scores_everywhere(
     subject: Subject, inputs: Iterator[Tensor], *, memory: int | None = None
 ) -> Iterator[Tensor]:
-    """Yield the class scores (n, C) of all candidates for each input (n, d), run in batches.
+    """Yield the class scores that the model gives for each input (n, d), run in batches.
+
+    They are those of all candidates (n, C), or of the one graph (1, C).
 
     A model whose copies of the graph influence each other in one batch is run on one input at a
     time.
@@ -156,20 +163,20 @@ def _independent(subject: Subject, pair: list[Tensor]) -> bool:
     """Whether two copies of the graph in one batch give each what it gives alone."""
     together = torch.stack([*_run(subject, pair, 2)])
     alone = torch.stack([*_run(subject, pair, 1)])
-    independent = same_output(together, alone)
+    independent = subject.predictor.same(together, alone)
     if not independent:
         logger.warning(
-            "node %d: copies of the graph in one batch influence each other, so perturbed inputs "
-            "are run one by one",
-            subject.graph.query,
+            "%s: copies of the graph in one batch influence each other, so perturbed inputs are "
+            "run one by one",
+            subject.graph.asked,
         )
     return independent
 
 
 def _run(subject: Subject, inputs: list[Tensor], at_once: int) -> Iterator[Tensor]:
-    """Yield the candidates' scores (n, C) on each input (n, d), `at_once` copies a run."""
+    """Yield the scores on each input (n, d), `at_once` copies a run."""
     graph = subject.graph
-    rows = graph.x.size(0)
+    readout, rows = graph.readout, graph.x.size(0)
     for start in range(0, len(inputs), at_once):
         x = torch.stack(inputs[start : start + at_once])  # (b, n, d)
         count = x.size(0)
@@ -179,9 +186,10 @@ def _run(subject: Subject, inputs: list[Tensor], at_once: int) -> Iterator[Tenso
         scores = subject.predictor.scores(
             torch.cat([x, context], dim=1).flatten(0, 1),
             edges.flatten(1),
-            graph.extras.copies(count),
+            {**graph.extras.copies(count), **readout.inputs(count, rows, x.device)},
+            rows=readout.count(count, rows),
         )
-        yield from scores.view(count, rows, -1)[:, : subject.candidates]
+        yield from scores.view(count, -1, scores.size(1))[:, : subject.candidates]
 
 
 def _inputs_at_once(subject: Subject, memory: int) -> int:

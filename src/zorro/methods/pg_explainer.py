@@ -14,9 +14,9 @@ from torch_geometric.utils import k_hop_subgraph
 from zorro.errors import InputError
 from zorro.methods.masks import Masks
 from zorro.methods.pyg_algorithm import (
-    MODEL_CONFIG,
     LogProbabilities,
     PygAlgorithm,
+    model_config,
     predicted_classes,
 )
 from zorro.methods.registry import method
@@ -31,13 +31,14 @@ from zorro.model.receptive_field import flow_of, hops_of
 class PGExplainer:
     """PyG's PGExplainer (Luo et al., 2020), trained once for a model.
 
-    A small network maps the last layer's embeddings of an edge's ends and of the query to the
-    edge's importance. It is trained on some predictions, each on its computational graph, and
-    then applied to any other. The node mask is derived from the edges; features are not ranked.
+    A small network maps the last layer's embeddings of an edge's ends, and of the query if it is a
+    node, to the edge's importance. It is trained on some predictions, each on its computational
+    graph, and then applied to any other. The node mask is derived from the edges; features are not
+    ranked.
 
     Args:
         subjects: the model's predictions, to be trained on.
-        training_nodes: on which of them.
+        training_queries: on which of them: numbers of nodes, or of graphs.
         epochs: passes over these.
         lr: learning rate.
         seed: of the training.
@@ -47,16 +48,16 @@ class PGExplainer:
     def __init__(
         self,
         subjects: Subjects,
-        training_nodes: Iterable[int],
+        training_queries: Iterable[int],
         *,
         epochs: int = 30,
         lr: float = 0.003,
         seed: int = 0,
         **coefficients: Any,
     ) -> None:
-        training = [subjects.of(int(node)) for node in training_nodes]
+        training = [subjects.of(int(query)) for query in training_queries]
         if not training:
-            raise InputError("training_nodes: expected at least one node, got none")
+            raise InputError("training_queries: expected at least one, got none")
         with seeded(seed, training[0].graph.x.device):
             self._algorithm = _WithinReach(epochs=epochs, lr=lr, **coefficients)
             _train(self._algorithm, training)
@@ -100,7 +101,7 @@ class _WithinReach(PygPGExplainer):  # type: ignore[misc]  # PyG ships no types
 
 def _train(algorithm: _WithinReach, training: list[Subject]) -> None:
     """Train the network on some predictions, one step a prediction and epoch."""
-    model = LogProbabilities(training[0].predictor)
+    model = LogProbabilities(training[0])
     device = training[0].graph.x.device
     algorithm.to(device)
     # Connects the algorithm to the configuration.
@@ -109,9 +110,9 @@ def _train(algorithm: _WithinReach, training: list[Subject]) -> None:
         algorithm,
         explanation_type="phenomenon",
         edge_mask_type="object",
-        model_config=MODEL_CONFIG,
+        model_config=model_config(training[0]),
     )
-    targets = [predicted_classes(subject) for subject in training]  # each (n + c,)
+    targets = [predicted_classes(subject) for subject in training]
     with undisturbed(model):
         for epoch in range(algorithm.epochs):
             for subject, target in zip(training, targets, strict=True):
@@ -121,6 +122,6 @@ def _train(algorithm: _WithinReach, training: list[Subject]) -> None:
                     subject.graph.x,
                     subject.graph.edge_index,
                     target=target,
-                    index=subject.graph.target,
-                    **subject.graph.extras.copies(1),
+                    index=subject.query_row,
+                    **subject.graph.further_inputs,
                 )

@@ -17,11 +17,14 @@ from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor, log_probabilities
 from zorro.model.randomness import seeded
 
-MODEL_CONFIG = {
-    "mode": "multiclass_classification",
-    "task_level": "node",
-    "return_type": "log_probs",
-}
+
+def model_config(subject: Subject) -> dict[str, str]:
+    """Return what PyG is told about the model of `LogProbabilities`."""
+    return {
+        "mode": "multiclass_classification",
+        "task_level": subject.graph.asked.level,
+        "return_type": "log_probs",
+    }
 
 
 class PygAlgorithm:
@@ -61,12 +64,12 @@ class PygAlgorithm:
     def explain(self, subject: Subject) -> Masks:
         """Return the algorithm's masks."""
         graph = subject.graph
-        model = LogProbabilities(subject.predictor)
+        model = LogProbabilities(subject)
         explainer = Explainer(
             model,
             self._algorithm,
             explanation_type=self._explanation_type,
-            model_config=MODEL_CONFIG,
+            model_config=model_config(subject),
             **self._mask_types,
         )
         is_phenomenon = self._explanation_type == "phenomenon"
@@ -76,8 +79,8 @@ class PygAlgorithm:
                 graph.x,
                 graph.edge_index,
                 target=target,
-                index=graph.target,
-                **graph.extras.copies(1),
+                index=subject.query_row,
+                **graph.further_inputs,
             )
         return self._masks(subject, explanation.get("node_mask"), explanation.get("edge_mask"))
 
@@ -98,29 +101,37 @@ class PygAlgorithm:
 
 
 class LogProbabilities(nn.Module):
-    """A copy of a predictor's model that returns log-probabilities (N, C), whatever it returns.
+    """A copy of a subject's model that returns log-probabilities, whatever it returns.
 
-    The copy's parameters need no gradient, and it is in eval mode.
+    The copy's parameters need no gradient, and it is in eval mode. It takes any other subject of
+    the same model as well.
     """
 
-    def __init__(self, predictor: Predictor) -> None:
+    def __init__(self, subject: Subject) -> None:
         super().__init__()
-        self._predictor = Predictor(copy.deepcopy(predictor.model), threshold=predictor.threshold)
+        predictor = subject.predictor
+        self._predictor = Predictor(copy.deepcopy(predictor.model), reading=predictor.reading)
+        self._readout = subject.graph.readout
         self.model = self._predictor.model
         self.requires_grad_(False).eval()
 
     def forward(self, x: Tensor, edge_index: Tensor, **kwargs: Any) -> Tensor:
-        """Return the log-probabilities of the classes, (N, C)."""
+        """Return the log-probabilities of the classes, (N, C), or (1, C) of a whole graph."""
         scores = self._predictor.scores(
-            x, edge_index, kwargs, differentiable=torch.is_grad_enabled()
+            x,
+            edge_index,
+            kwargs,
+            rows=self._readout.count(1, x.size(0)),
+            differentiable=torch.is_grad_enabled(),
         )
         return log_probabilities(scores)
 
 
 def predicted_classes(subject: Subject) -> Tensor:
-    """Return the classes (n + c,) of all nodes on the graph; the query's is that explained."""
-    graph = subject.graph
-    scores = subject.predictor.scores(graph.x, graph.edge_index, graph.extras.copies(1))
-    classes = scores.argmax(-1)
-    classes[graph.target] = subject.predicted_class
+    """Return the classes of all nodes (n + c,), or of the one graph (1,).
+
+    The query's is that which is explained.
+    """
+    classes = subject.every_score(subject.graph.x).argmax(-1)
+    classes[subject.graph.target] = subject.predicted_class
     return classes

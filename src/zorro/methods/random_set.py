@@ -11,6 +11,7 @@ from zorro.errors import InputError
 from zorro.methods.masks import Masks
 from zorro.methods.registry import method
 from zorro.methods.subject import Subject
+from zorro.question import Query
 
 
 @method("random")
@@ -27,7 +28,7 @@ class RandomSet:
 
     def explain(self, subject: Subject) -> Masks:
         """Return the query's own random set."""
-        nodes, features = self._size_of(subject.graph.query)
+        nodes, features = self._size_of(subject.graph.asked)
         x = subject.graph.candidate_x  # (n, d)
         generator = subject.generator()
         return Masks(
@@ -35,12 +36,12 @@ class RandomSet:
             features=_chosen("features", features, x.size(1), generator).to(x.device),
         )
 
-    def _size_of(self, query: int) -> tuple[int, int]:
+    def _size_of(self, query: Query) -> tuple[int, int]:
         if not isinstance(self._sizes, Mapping):
             return self._sizes
-        if query not in self._sizes:
-            raise InputError(f"sizes: expected the size of node {query}'s explanation, got none")
-        return self._sizes[query]
+        if query.index not in self._sizes:
+            raise InputError(f"sizes: expected the size of {query}'s explanation, got none")
+        return self._sizes[query.index]
 
 
 def _chosen(name: str, count: int, size: int, generator: torch.Generator) -> Tensor:

@@ -103,7 +103,7 @@ def build_with(name: str, context: Mapping[str, Any], **options: Any) -> Method:
     Args:
         name: one of `methods()`.
         context: what some methods need and others do not: `subjects`, `noise`,
-            `training_nodes`.
+            `training_queries`.
         options: of the method itself.
     """
     factory = _factory(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -37,14 +38,15 @@ class _TreeNode:
 
 @method("subgraphx")
 class SubgraphX:
-    """Searches connected subgraphs that hold the query (Yuan et al., ICML 2021).
+    """Searches connected subgraphs, at a node those that hold the query (Yuan et al., ICML 2021).
 
     A Monte-Carlo tree search starts from all candidates. A step takes one node away, of the
-    `children` nodes of smallest degree, and keeps what is still connected to the query; a rollout
-    ends at `leaf_nodes` nodes. The reward of a subgraph is its Shapley value as one player among
-    the nodes around it (see `CoalitionValues`), for the predicted class's probability; nodes that
-    are not there have zero features, edges stay. Selected is the subgraph of the greatest reward
-    among those seen with at most `most_nodes` nodes.
+    `children` nodes of smallest degree, and keeps what is still connected to the query, or, of a
+    graph that is explained as a whole, the largest component; a rollout ends at `leaf_nodes` nodes.
+    The reward of a subgraph is its Shapley value as one player among the nodes around it (see
+    `CoalitionValues`), for the predicted class's probability; nodes that are not there have zero
+    features, edges stay. Selected is the subgraph of the greatest reward among those seen with at
+    most `most_nodes` nodes.
 
     Defaults are those of the authors' library: 10 rollouts, leaves of 3 nodes, exploration 10,
     14 children from low degrees up, radius 4, 100 samples, zero filling, and the query's own
@@ -53,7 +55,7 @@ class SubgraphX:
     the known explanations on BA-Community. It differs from their code in four ways:
 
     - only the predicted class is explained, not every class;
-    - the query is never taken away, and the component that holds it is kept, not the largest;
+    - a query node is never taken away, and the component that holds it is kept, not the largest;
     - all subgraphs share the random orders of players, where each had its own;
     - the context keeps its features, so that the prediction is that on the whole graph.
 
@@ -67,7 +69,7 @@ class SubgraphX:
         radius: players are less than this many edges away from the subgraph.
         samples: random orders of the players.
         keep_query: leave the query's features in when its subgraph is taken away, as the
-            authors' reward for node classification does.
+            authors' reward for node classification does; of a node's prediction only.
         memory: bytes that one run of the model may take; chosen when None.
     """
 
@@ -109,19 +111,25 @@ class SubgraphX:
 
     def explain(self, subject: Subject) -> Masks:
         """Return the nodes of the best subgraph."""
-        graph = subject.graph
+        graph, query = subject.graph, subject.query_row
+        if query is None and self._keep_query:
+            raise InputError(
+                f"keep_query: expected False for a whole graph, which has no query node, got True "
+                f"for {graph.asked}"
+            )
         neighbours = neighbours_of(graph)
-        query = torch.zeros(subject.candidates, dtype=torch.bool)
-        query[graph.target] = True
+        always = torch.zeros(subject.candidates, dtype=torch.bool)
+        if query is not None:
+            always[query] = self._keep_query
         values = CoalitionValues(
             MaskedRuns(subject, memory=self._memory).probabilities,
             neighbours,
             radius=self._radius,
             samples=self._samples,
             generator=subject.generator(),
-            always=query & self._keep_query,
+            always=always,
         )
-        seen = self._search(values, neighbours, graph.target)
+        seen = self._search(values, neighbours, query)
         small = [node for node in seen if node.size <= self._most_nodes]
         best = (
             max(small, key=lambda node: (node.reward, -node.size))
@@ -130,7 +138,9 @@ class SubgraphX:
         )
         return Masks(nodes=best.coalition.nodes.to(graph.x))
 
-    def _search(self, values: CoalitionValues, neighbours: Tensor, query: int) -> list[_TreeNode]:
+    def _search(
+        self, values: CoalitionValues, neighbours: Tensor, query: int | None
+    ) -> list[_TreeNode]:
         """Return every subgraph that some rollouts came by."""
         root = _tree_node(values.of(torch.ones(neighbours.size(0), dtype=torch.bool)))
         seen = {_key(root.coalition.nodes): root}
@@ -154,7 +164,7 @@ class SubgraphX:
         node: _TreeNode,
         values: CoalitionValues,
         neighbours: Tensor,
-        query: int,
+        query: int | None,
         seen: dict[bytes, _TreeNode],
     ) -> list[_TreeNode]:
         """Return a subgraph's children; the rewards of those not seen before come from one run."""
@@ -170,11 +180,12 @@ class SubgraphX:
         )
         return [seen[key] for key in children]
 
-    def _removable(self, nodes: Tensor, neighbours: Tensor, query: int) -> list[int]:
+    def _removable(self, nodes: Tensor, neighbours: Tensor, query: int | None) -> list[int]:
         """Return the nodes that a step chooses from, the query never among them."""
         degree = (neighbours & nodes).sum(1)  # (n,)
         inside = nodes.nonzero().flatten()
-        inside = inside[inside != query]
+        if query is not None:
+            inside = inside[inside != query]
         order = degree[inside].argsort(stable=True, descending=self._high_degree_first)
         chosen: list[int] = inside[order[: self._children]].tolist()
         return chosen
@@ -190,17 +201,35 @@ def neighbours_of(graph: ComputationalGraph) -> Tensor:
     return adjacent.fill_diagonal_(False)
 
 
-def connected_without(nodes: Tensor, removed: int, neighbours: Tensor, query: int) -> Tensor:
-    """Return which of some nodes (n,) stay connected to the query when one is removed, (n,)."""
+def connected_without(nodes: Tensor, removed: int, neighbours: Tensor, query: int | None) -> Tensor:
+    """Return which of some nodes (n,) stay connected to the query when one is removed, (n,).
+
+    Without a query it is the largest component of what is left, of equal ones the first.
+    """
     rest = nodes.clone()
     rest[removed] = False
-    if int((neighbours[removed] & rest).sum()) <= 1:
-        return rest  # nothing hangs on a node with one neighbour
-    reached = torch.zeros_like(rest)
-    reached[query] = True
+    if query is not None:
+        if int((neighbours[removed] & rest).sum()) <= 1:
+            return rest  # nothing hangs on a node with one neighbour
+        return _component(rest, neighbours, query)
+    return max(_components(rest, neighbours), key=lambda component: int(component.sum()))
+
+
+def _components(nodes: Tensor, neighbours: Tensor) -> Iterator[Tensor]:
+    """Yield the parts of some nodes (n,) that are connected in themselves, each (n,)."""
+    while bool(nodes.any()):
+        component = _component(nodes, neighbours, int(nodes.nonzero()[0]))
+        yield component
+        nodes = nodes & ~component
+
+
+def _component(nodes: Tensor, neighbours: Tensor, start: int) -> Tensor:
+    """Return which of some nodes (n,) are connected to one of them, (n,)."""
+    reached = torch.zeros_like(nodes)
+    reached[start] = True
     frontier = reached
     while bool(frontier.any()):
-        frontier = neighbours[frontier].any(0) & rest & ~reached
+        frontier = neighbours[frontier].any(0) & nodes & ~reached
         reached = reached | frontier
     return reached
 

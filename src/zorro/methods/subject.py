@@ -17,7 +17,8 @@ class Subject:
 
     All methods look at the same computational graph, on which the model's output at the query is
     that on the whole graph. Its rows 0 … n−1 are candidates; the rows after them are context, which
-    keeps its features and is not explained.
+    keeps its features and is not explained. Where a whole graph is the query, all nodes are
+    candidates.
 
     Args:
         predictor: the model as a pure function.
@@ -40,17 +41,33 @@ class Subject:
         return self.graph.candidates.numel()
 
     @property
+    def query_row(self) -> int | None:
+        """The query's own row; None where the query is a whole graph."""
+        return self.graph.target if self.graph.asked.level == "node" else None
+
+    @property
     def predicted_class(self) -> int:
         """The class that is explained."""
         return self.graph.predicted_class
 
     def scores(self, x: Tensor, *, differentiable: bool = False) -> Tensor:
         """Return the query's class scores (C,) for features x (n + c, d)."""
+        every = self.every_score(x, differentiable=differentiable)
+        return self.graph.readout.rows(every, 1)[0]
+
+    def every_score(self, x: Tensor, *, differentiable: bool = False) -> Tensor:
+        """Return all class scores that the model gives for features x (n + c, d).
+
+        They are those of all nodes (n + c, C), or of the one graph (1, C).
+        """
         graph = self.graph
-        every = self.predictor.scores(
-            x, graph.edge_index, graph.extras.copies(1), differentiable=differentiable
+        return self.predictor.scores(
+            x,
+            graph.edge_index,
+            graph.further_inputs,
+            rows=graph.readout.count(1, x.size(0)),
+            differentiable=differentiable,
         )
-        return every[graph.target]
 
     def generator(self) -> torch.Generator:
         """Return a generator of this query's own."""

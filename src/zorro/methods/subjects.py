@@ -1,14 +1,18 @@
-"""The predictions of one model on one graph, made ready to be explained."""
+"""The predictions of one model, on one graph or for many, made ready to be explained."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from zorro.arguments import check_seed
-from zorro.cut import Check, Extractor
+from zorro.cut import Check, Extractor, WholeGraphs
+from zorro.cut.source import Source
+from zorro.data.graph_validation import listed_graphs
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, features_of
 from zorro.graph.graph import Graph
@@ -16,10 +20,11 @@ from zorro.graph.validation import check_graph
 from zorro.methods.subject import Subject
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
+from zorro.question.reading import Classes
 
 
 class Subjects:
-    """Cuts out the computational graph of one query after the other.
+    """Cuts out the computational graph of one query after the other; `of_graphs` takes whole ones.
 
     >>> import torch
     >>> from torch_geometric.nn import SimpleConv
@@ -60,19 +65,72 @@ class Subjects:
         check_graph(x, edge_index, sparse=True)
         check_seed(seed)
         features = features_of(x)
+
+        def source(predictor: Predictor, noise: Noise) -> Extractor:
+            return Extractor(
+                predictor,
+                Graph(features, edge_index, model_kwargs or {}),
+                hops=hops,
+                halo=halo,
+                check=check,
+                noise=noise,
+                seed=seed,
+            )
+
+        self._begin(model, features, source, noise, seed, threshold)
+
+    @classmethod
+    def of_graphs(
+        cls,
+        model: nn.Module,
+        graphs: Sequence[Data],
+        *,
+        noise: str | Noise | NoiseFunction = "column-marginals",
+        seed: int = 0,
+        threshold: float | None = None,
+        model_kwargs: Mapping[str, Any] | None = None,
+    ) -> Subjects:
+        """Return a model's answers for whole graphs, as `zorro.Zorro.of_graphs` takes them.
+
+        Args:
+            model: called as `model(x, edge_index, batch=batch, **model_kwargs)`, returns class
+                scores (B, C) of the graphs in a batch.
+            graphs: PyG's `Data`, each with `x` (n, d) and `edge_index`: a list, a data set.
+            noise: as above; it is drawn from the nodes of all graphs.
+            seed: of whatever is random about a method.
+            threshold: where a one-column model separates class 0 from class 1.
+            model_kwargs: further arguments of the model; a text names an attribute of the graphs.
+        """
+        listed = listed_graphs(graphs)
+        check_seed(seed)
+        pool = features_of(torch.cat([graph.x for graph in listed]))
+
+        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
+            return WholeGraphs(predictor, listed, model_kwargs=model_kwargs)
+
+        subjects = cls.__new__(cls)
+        subjects._begin(model, pool, source, noise, seed, threshold)
+        return subjects
+
+    def _begin(
+        self,
+        model: nn.Module,
+        features: Features,
+        source: Callable[[Predictor, Noise], Source],
+        noise: str | Noise | NoiseFunction,
+        seed: int,
+        threshold: float | None,
+    ) -> None:
+        """Make ready what all queries share; noise is drawn from `features`."""
         self.noise = resolve(noise, features)
-        self._predictor = Predictor(model, threshold=threshold, num_nodes=features.shape[0])
-        self._extractor = Extractor(
-            self._predictor,
-            Graph(features, edge_index, model_kwargs or {}),
-            hops=hops,
-            halo=halo,
-            check=check,
-            noise=self.noise,
-            seed=seed,
-        )
+        self._predictor = Predictor(model, reading=Classes(threshold), num_nodes=features.shape[0])
+        self._source = source(self._predictor, self.noise)
         self._seed = seed
 
-    def of(self, node: int) -> Subject:
-        """Return the model's prediction for `node`, ready to be explained."""
-        return Subject(self._predictor, self._extractor.extract(node), self._seed)
+    def of(self, query: int | Data) -> Subject:
+        """Return the model's prediction for a node or a graph, ready to be explained.
+
+        Args:
+            query: a node's number; of `of_graphs` a graph's, or a `Data` of its own.
+        """
+        return Subject(self._predictor, next(self._source.cuts(query)), self._seed)

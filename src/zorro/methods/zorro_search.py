@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from zorro.elements import FEATURES, KINDS, NODES, Kind
 from zorro.evaluation import EvaluatorName
 from zorro.evaluation.bench import Bench
 from zorro.methods.masks import Masks
@@ -12,6 +14,7 @@ from zorro.methods.subject import Subject
 from zorro.model.memory import default_budget
 from zorro.noise import Noise
 from zorro.question.decision import SameClass
+from zorro.question.options import check_kinds
 from zorro.question.parameters import Parameters
 from zorro.search.inquiry import Inquiry
 
@@ -20,9 +23,16 @@ class _Searches:
     """Searches with the same settings for one query after the other; a model is traced once."""
 
     def __init__(
-        self, noise: Noise, evaluator: EvaluatorName, memory: int | None, **asked: Any
+        self,
+        noise: Noise,
+        keep: Sequence[Kind],
+        evaluator: EvaluatorName,
+        memory: int | None,
+        **asked: Any,
     ) -> None:
+        check_kinds(keep)
         self._noise = noise
+        self._keep = tuple(kind for kind in KINDS if kind in keep)
         self._wanted = evaluator
         self._memory = memory
         self._asked = asked
@@ -38,9 +48,13 @@ class _Searches:
             confidence=0.95,
             noise=self._noise.name,
             seed=subject.seed,
+            keep=self._keep,
         )
         selection = Inquiry(self._bench_of(subject), graph, event, asked).find().found.selection
-        return Masks(nodes=selection.nodes, features=selection.features)
+        return Masks(
+            nodes=selection.nodes if NODES in self._keep else None,
+            features=selection.features if FEATURES in self._keep else None,
+        )
 
     def _bench_of(self, subject: Subject) -> Bench:
         key = (subject.predictor, subject.seed)
@@ -51,7 +65,9 @@ class _Searches:
                 self._noise,
                 seed=subject.seed,
                 memory=default_budget(subject.graph.x.device) if memory is None else memory,
+                device=subject.graph.x.device,
                 wanted=self._wanted,
+                keep=self._keep,
             )
             self._bench = (key, bench)
         return self._bench[1]
@@ -66,6 +82,7 @@ class ZorroPaper:
         tau: the search ends when the fidelity on its samples is greater than this.
         k: elements of each kind tried per step; None tries all.
         samples: noise samples that the search sees.
+        keep: what a set may be of, as in `zorro.Zorro`; a mask of another kind is left out.
         evaluator: as in `zorro.Zorro`.
         memory: bytes that an evaluation may take; a quarter of what is free when None.
     """
@@ -77,11 +94,12 @@ class ZorroPaper:
         tau: float = 0.85,
         k: int | None = 10,
         samples: int = 100,
+        keep: Sequence[Kind] = KINDS,
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:
         self._searches = _Searches(
-            noise, evaluator, memory, search="paper", tau=tau, k=k, samples=samples
+            noise, keep, evaluator, memory, search="paper", tau=tau, k=k, samples=samples
         )
 
     def explain(self, subject: Subject) -> Masks:
@@ -101,6 +119,7 @@ class ZorroGuided:
         samples: noise samples that the search sees first.
         max_seconds: time for one search.
         max_elements: most nodes and features together.
+        keep: what a set may be of, as in `zorro.Zorro`; a mask of another kind is left out.
         evaluator: as in `zorro.Zorro`.
         memory: bytes that an evaluation may take; a quarter of what is free when None.
     """
@@ -115,11 +134,13 @@ class ZorroGuided:
         samples: int = 100,
         max_seconds: float | None = None,
         max_elements: int | None = None,
+        keep: Sequence[Kind] = KINDS,
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:
         self._searches = _Searches(
             noise,
+            keep,
             evaluator,
             memory,
             search="guided",

@@ -8,7 +8,13 @@ from zorro.metrics.fidelity_variants import (
     fidelity_plus_acc,
     fidelity_plus_prob,
 )
-from zorro.metrics.ground_truth import ground_truth_accuracy, ground_truth_precision
+from zorro.metrics.ground_truth import (
+    ground_truth_accuracy,
+    ground_truth_auroc,
+    ground_truth_jaccard,
+    ground_truth_precision,
+    ground_truth_recall,
+)
 from zorro.metrics.hard_masks import normalise_and_threshold, top_fraction, top_k
 from zorro.metrics.homophily import homophily
 from zorro.metrics.sparsity import effective_size
@@ -23,7 +29,10 @@ __all__ = [
     "fidelity_plus_acc",
     "fidelity_plus_prob",
     "ground_truth_accuracy",
+    "ground_truth_auroc",
+    "ground_truth_jaccard",
     "ground_truth_precision",
+    "ground_truth_recall",
     "homophily",
     "node_mask_from_edges",
     "nodes_of_top_edges",

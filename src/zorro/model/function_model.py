@@ -1,4 +1,4 @@
-"""A model given as a plain function, a partial, a method or a compiled module."""
+"""A model given as a plain function, a partial, a method or an object that can be called."""
 
 from __future__ import annotations
 
@@ -12,31 +12,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zorro.errors import InputError
-
 _MOST_STEPS = 4  # from a function to what it uses, and what that uses
 _MOST_PARTS = 1000  # of a list or dictionary: models are not kept among more
-
-
-def as_module(model: Any) -> nn.Module:
-    """Return the module that stands for a model: itself, what was compiled, or a wrapped function.
-
-    A compiled model is run uncompiled: graphs of many sizes would each be compiled anew.
-    """
-    if type(model).__name__ == "OptimizedModule":  # torch.compile's, whose import takes seconds
-        model = model._orig_mod
-    if isinstance(model, nn.Module):
-        return model
-    if isinstance(model, type):
-        raise InputError(
-            f"model: expected a trained module, got the class {model.__name__}: pass an instance"
-        )
-    if callable(model):
-        return FunctionModel(getattr(model, "_torchdynamo_orig_callable", model))
-    raise InputError(
-        "model: expected a torch.nn.Module or a function that is called as "
-        f"model(x, edge_index), got {type(model).__name__}"
-    )
 
 
 class FunctionModel(nn.Module):
@@ -46,7 +23,7 @@ class FunctionModel(nn.Module):
     partials, and global names. So they can be put into eval mode and their layers can be seen.
 
     Args:
-        function: called as `function(x, edge_index, **kwargs)`.
+        function: called as `function(x, edge_index, **kwargs)`, or as the caller says.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -54,9 +31,9 @@ class FunctionModel(nn.Module):
         self.function = function
         self.parts = nn.ModuleList(_modules_of(function))
 
-    def forward(self, x: Tensor, edge_index: Tensor, **kwargs: Any) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns."""
-        return self.function(x, edge_index, **kwargs)
+        return self.function(*args, **kwargs)
 
     def extra_repr(self) -> str:
         """Return what tells the function from others, the same in every process."""

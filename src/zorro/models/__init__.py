@@ -1,25 +1,34 @@
-"""The paper's architectures, models of whole graphs, training, and checkpoints."""
+"""The paper's architectures, models of whole graphs and of links, training, and checkpoints."""
 
 from zorro.models import checkpoint
 from zorro.models.edge_inputs import EdgeInputs, edge_inputs
 from zorro.models.evaluation import accuracy
-from zorro.models.graph_evaluation import graph_accuracy
+from zorro.models.graph_evaluation import graph_accuracy, graph_errors
 from zorro.models.graph_training import GraphTrainingSettings, train_graphs
-from zorro.models.registry import GRAPH_MODELS, MODELS, build
+from zorro.models.link_split import LinkSplit, split_links
+from zorro.models.link_training import LinkTrainingSettings, link_auc, train_links
+from zorro.models.registry import GRAPH_MODELS, LINK_MODELS, MODELS, build
 from zorro.models.training import TrainingSettings, paper_settings, train
 
 __all__ = [
     "GRAPH_MODELS",
+    "LINK_MODELS",
     "MODELS",
     "EdgeInputs",
     "GraphTrainingSettings",
+    "LinkSplit",
+    "LinkTrainingSettings",
     "TrainingSettings",
     "accuracy",
     "build",
     "checkpoint",
     "edge_inputs",
     "graph_accuracy",
+    "graph_errors",
+    "link_auc",
     "paper_settings",
+    "split_links",
     "train",
     "train_graphs",
+    "train_links",
 ]

@@ -26,8 +26,11 @@ from zorro.files.plain_json import parse
 from zorro.files.whole_file import whole_file
 from zorro.models.edge_inputs import edge_inputs
 from zorro.models.evaluation import accuracy
-from zorro.models.graph_evaluation import graph_accuracy, graph_inputs
+from zorro.models.graph_evaluation import graph_accuracy, graph_errors, graph_inputs
+from zorro.models.graph_options import fitting_options
 from zorro.models.graph_training import GraphTrainingSettings
+from zorro.models.link_split import LinkSplit
+from zorro.models.link_training import LinkTrainingSettings, link_auc, link_inputs
 from zorro.models.training import TrainingSettings
 from zorro.version import __version__
 
@@ -77,13 +80,38 @@ def describe_graphs(
     return {
         "architecture": architecture,
         "level": "graph",
-        "options": dict(options or {}),
+        "options": fitting_options(architecture, dataset, options or {}),
         "in_channels": dataset.num_features,
-        "out_channels": dataset.num_classes,
+        "out_channels": dataset.num_outputs,
         "dataset": dataset.name,
         "edge_inputs": list(graph_inputs(model, dataset).passed),
         "settings": asdict(settings),
-        "accuracy": graph_accuracy(model, dataset),
+        **(
+            {"accuracy": graph_accuracy(model, dataset)}
+            if dataset.has_classes
+            else {"errors": graph_errors(model, dataset)}
+        ),
+    }
+
+
+def describe_links(
+    model: nn.Module,
+    architecture: str,
+    split: LinkSplit,
+    *,
+    dataset: str,
+    settings: LinkTrainingSettings,
+) -> dict[str, Any]:
+    """Return the record of a training run at link level, see `describe`."""
+    return {
+        "architecture": architecture,
+        "level": "link",
+        "in_channels": int(split.train.num_features),
+        "out_channels": settings.width,
+        "dataset": dataset,
+        "edge_inputs": list(link_inputs(model, split.train).passed),
+        "settings": asdict(settings),
+        "auc": {name: link_auc(model, getattr(split, name)) for name in ("val", "test")},
     }
 
 

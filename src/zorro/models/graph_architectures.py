@@ -1,12 +1,14 @@
 """Models of whole graphs, each `model(x, edge_index, batch=…)` → log-probabilities (B, C).
 
 `batch` (N,) is the number of each node's graph, ascending; without it all nodes are one graph.
-Those whose layers can weigh edges (`GraphGCN`, `GraphAPPNP`) take an `edge_weight` (E,) too.
+Those whose layers can weigh edges (`GraphGCN`, `GraphAPPNP`) take an `edge_weight` (E,) too;
+`GraphGINE` needs an `edge_attr` (E, k). What all are built with besides is `ReadoutOptions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypedDict, Unpack
 
 import torch_geometric.nn as gnn
 from torch import Tensor, nn
@@ -26,22 +28,24 @@ POOLINGS = tuple(_POOLS)
 _WIDTH = 64
 
 
+class ReadoutOptions(TypedDict, total=False):
+    """How the nodes' states become a graph's answer, as `Readout` takes it."""
+
+    pooling: str
+    regression: bool
+
+
 class GraphGCN(nn.Module):
     """Three graph convolutions of width 64, pooled, and two linear layers."""
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        *,
-        pooling: str = "add",
-        regression: bool = False,
+        self, in_channels: int, out_channels: int, **readout: Unpack[ReadoutOptions]
     ) -> None:
         super().__init__()
         self.conv1 = gnn.GCNConv(in_channels, _WIDTH)
         self.conv2 = gnn.GCNConv(_WIDTH, _WIDTH)
         self.conv3 = gnn.GCNConv(_WIDTH, _WIDTH)
-        self.readout = Readout(out_channels, pooling=pooling, regression=regression)
+        self.readout = Readout(out_channels, **readout)
 
     def forward(
         self,
@@ -62,18 +66,13 @@ class GraphGAT(nn.Module):
     """Three attention layers of four heads of width 16, pooled, and two linear layers."""
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        *,
-        pooling: str = "add",
-        regression: bool = False,
+        self, in_channels: int, out_channels: int, **readout: Unpack[ReadoutOptions]
     ) -> None:
         super().__init__()
         self.conv1 = gnn.GATConv(in_channels, _WIDTH // 4, heads=4)
         self.conv2 = gnn.GATConv(_WIDTH, _WIDTH // 4, heads=4)
         self.conv3 = gnn.GATConv(_WIDTH, _WIDTH // 4, heads=4)
-        self.readout = Readout(out_channels, pooling=pooling, regression=regression)
+        self.readout = Readout(out_channels, **readout)
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the log-probabilities of the classes, (B, C)."""
@@ -91,12 +90,7 @@ class GraphGIN(nn.Module):
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        *,
-        pooling: str = "add",
-        regression: bool = False,
+        self, in_channels: int, out_channels: int, **readout: Unpack[ReadoutOptions]
     ) -> None:
         super().__init__()
         self.conv1 = gnn.GINConv(_perceptron(in_channels))
@@ -105,7 +99,7 @@ class GraphGIN(nn.Module):
         self.bn2 = nn.BatchNorm1d(_WIDTH)
         self.conv3 = gnn.GINConv(_perceptron(_WIDTH))
         self.bn3 = nn.BatchNorm1d(_WIDTH)
-        self.readout = Readout(out_channels, pooling=pooling, regression=regression)
+        self.readout = Readout(out_channels, **readout)
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the log-probabilities of the classes, (B, C)."""
@@ -116,22 +110,55 @@ class GraphGIN(nn.Module):
         return scores
 
 
-class GraphAPPNP(nn.Module):
-    """A perceptron of width 64, propagated for K = 3 steps, restart α = .1, pooled, two linear."""
+class GraphGINE(nn.Module):
+    """As `GraphGIN`, with layers that hear the attributes of edges too.
+
+    Args:
+        in_channels: how many features a node has.
+        out_channels: how many scores a graph gets.
+        edge_dim: how many attributes an edge has.
+        readout: see `ReadoutOptions`.
+    """
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
         *,
-        pooling: str = "add",
-        regression: bool = False,
+        edge_dim: int,
+        **readout: Unpack[ReadoutOptions],
+    ) -> None:
+        super().__init__()
+        self.conv1 = gnn.GINEConv(_perceptron(in_channels), edge_dim=edge_dim)
+        self.bn1 = nn.BatchNorm1d(_WIDTH)
+        self.conv2 = gnn.GINEConv(_perceptron(_WIDTH), edge_dim=edge_dim)
+        self.bn2 = nn.BatchNorm1d(_WIDTH)
+        self.conv3 = gnn.GINEConv(_perceptron(_WIDTH), edge_dim=edge_dim)
+        self.bn3 = nn.BatchNorm1d(_WIDTH)
+        self.readout = Readout(out_channels, **readout)
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_attr: Tensor, batch: Tensor | None = None
+    ) -> Tensor:
+        """Return the log-probabilities of the classes, (B, C)."""
+        x = self.bn1(functional.relu(self.conv1(x, edge_index, edge_attr)))  # (N, 64)
+        x = self.bn2(functional.relu(self.conv2(x, edge_index, edge_attr)))  # (N, 64)
+        x = self.bn3(functional.relu(self.conv3(x, edge_index, edge_attr)))  # (N, 64)
+        scores: Tensor = self.readout(x, batch)
+        return scores
+
+
+class GraphAPPNP(nn.Module):
+    """A perceptron of width 64, propagated for K = 3 steps, restart α = .1, pooled, two linear."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, **readout: Unpack[ReadoutOptions]
     ) -> None:
         super().__init__()
         self.lin1 = nn.Linear(in_channels, _WIDTH)
         self.lin2 = nn.Linear(_WIDTH, _WIDTH)
         self.prop = gnn.APPNP(K=3, alpha=0.1)
-        self.readout = Readout(out_channels, pooling=pooling, regression=regression)
+        self.readout = Readout(out_channels, **readout)
 
     def forward(
         self,
@@ -157,7 +184,9 @@ class Readout(nn.Module):
         regression: return the scores as they are, and not the log-probabilities of classes.
     """
 
-    def __init__(self, out_channels: int, *, pooling: str, regression: bool) -> None:
+    def __init__(
+        self, out_channels: int, *, pooling: str = "add", regression: bool = False
+    ) -> None:
         super().__init__()
         check_choice("pooling", pooling, POOLINGS)
         self.pooling = pooling

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -29,6 +30,38 @@ def graph_accuracy(model: nn.Module, dataset: GraphDataset) -> dict[str, float]:
             right = graph_scores(model, dataset, members).argmax(dim=1) == targets[members]  # (k,)
             accuracy[name] = float(right.double().mean())
     return accuracy
+
+
+def graph_errors(model: nn.Module, dataset: GraphDataset) -> dict[str, dict[str, float]]:
+    """Return how far a model's values are from the graphs' own, for each part that has some.
+
+    `rmse` is the root of the mean squared error, `r2` the share of the part's variance that is not
+    in these errors. The model is called as for `graph_accuracy`.
+    """
+    if dataset.has_classes:
+        raise InputError(f"dataset: expected graphs with values, got {dataset.name} with classes")
+    found = {}
+    for name, members in dataset.parts.items():
+        if members.numel():
+            targets = dataset.targets[members].double()  # (k,)
+            values = values_in(graph_scores(model, dataset, members)).double()  # (k,)
+            squared = float((values - targets).square().mean())
+            variance = float(targets.var(correction=0))
+            found[name] = {
+                "rmse": math.sqrt(squared),
+                "r2": 1 - squared / variance if variance else math.nan,
+            }
+    return found
+
+
+def values_in(scores: Tensor) -> Tensor:
+    """Return the values (k,) in a model's output (k, 1)."""
+    if scores.size(1) != 1:
+        raise ModelError(
+            f"the model must return one value per graph, ({len(scores)}, 1); it returned "
+            f"{tuple(scores.shape)}"
+        )
+    return scores[:, 0]
 
 
 def graph_scores(model: nn.Module, dataset: GraphDataset, members: Tensor) -> Tensor:

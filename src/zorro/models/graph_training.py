@@ -18,12 +18,14 @@ from zorro.errors import InputError, ModelError
 from zorro.model.randomness import seeded
 from zorro.models.edge_inputs import EdgeInputs
 from zorro.models.graph_batches import batch_of, shuffled
-from zorro.models.graph_evaluation import graph_inputs, graph_scores, scores_of
+from zorro.models.graph_evaluation import graph_inputs, graph_scores, scores_of, values_in
+from zorro.models.graph_options import fitting_options
 from zorro.models.registry import Factory, construct
 from zorro.models.training import TrainingSettings
 
 _USUAL: dict[str, dict[str, Any]] = {
     "benzene": {"epochs": 60, "batch_size": 64, "learning_rate": 0.002},
+    "crippen": {"epochs": 100, "learning_rate": 0.002},
     "mutag": {"epochs": 300},
     "mutagenicity": {"epochs": 60, "batch_size": 64},
     "proteins": {"epochs": 60, "batch_size": 64},
@@ -74,17 +76,13 @@ def train_graphs(
 
     Args:
         architecture: what `build` takes at graph level.
-        dataset: graphs with classes.
+        dataset: graphs with classes, or with values, for which squared errors are made small.
         settings: of the training.
-        options: what else the architecture is built with.
+        options: what else the architecture is built with; `edge_dim` and `regression` are read off
+            the graphs.
         on_inputs: told what the model gets for each edge, before training begins.
         on_epoch: called as `on_epoch(epoch, loss)` after each epoch, the first being 1.
     """
-    if not dataset.has_classes:
-        raise InputError(
-            f"dataset: expected graphs with classes, got {dataset.name}, whose targets are values "
-            f"or missing"
-        )
     if not dataset.train.numel():
         raise InputError("train: expected at least one graph to train on, got none")
     device = dataset.graphs[0].x.device
@@ -93,9 +91,9 @@ def train_graphs(
         model = construct(
             architecture,
             dataset.num_features,
-            dataset.num_classes,
+            dataset.num_outputs,
             level="graph",
-            **(options or {}),
+            **fitting_options(architecture, dataset, options or {}),
         )
         model.to(device).train()
         inputs = graph_inputs(model, dataset)
@@ -110,8 +108,7 @@ def train_graphs(
             for members in shuffled(dataset.train, settings.batch_size, order):
                 some = batch_of(dataset, members, list(inputs.passed))
                 optimizer.zero_grad()
-                # Cross-entropy takes logits, and leaves log-probabilities as they are.
-                batch_loss = functional.cross_entropy(scores_of(model, some), some.targets)
+                batch_loss = loss_of(scores_of(model, some), some.targets)
                 torch.autograd.backward(batch_loss)
                 optimizer.step()
                 loss += batch_loss.item() * members.numel() / dataset.train.numel()
@@ -125,6 +122,14 @@ def train_graphs(
                 on_epoch(epoch, loss)
         best.restore(model)
     return model.eval()
+
+
+def loss_of(scores: Tensor, targets: Tensor) -> Tensor:
+    """Return the mean loss of a model's scores (k, C) where targets (k,) are classes or values."""
+    if targets.is_floating_point():
+        return functional.mse_loss(values_in(scores), targets.to(scores.dtype))
+    # Cross-entropy takes logits, and leaves log-probabilities as they are.
+    return functional.cross_entropy(scores, targets)
 
 
 class _Best:
@@ -143,7 +148,7 @@ class _Best:
             return
         scores = graph_scores(model, dataset, dataset.val)  # (k, C)
         targets = dataset.targets[dataset.val]  # (k,)
-        loss = functional.cross_entropy(scores, targets).item()
+        loss = loss_of(scores, targets).item()
         if loss < self._loss:
             self._loss = loss
             self._weights = {name: it.clone() for name, it in model.state_dict().items()}

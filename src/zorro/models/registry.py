@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from torch import nn
 
@@ -13,12 +13,19 @@ from zorro.data.spelling import hint
 from zorro.errors import InputError, ModelError
 from zorro.model.randomness import seeded
 from zorro.models.architectures import APPNP, GAT, GCN, GCN3, GIN
-from zorro.models.graph_architectures import GraphAPPNP, GraphGAT, GraphGCN, GraphGIN
+from zorro.models.graph_architectures import (
+    GraphAPPNP,
+    GraphGAT,
+    GraphGCN,
+    GraphGIN,
+    GraphGINE,
+)
+from zorro.models.link_architectures import LinkGCN
+from zorro.question import Level
 
 Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
-Level = Literal["node", "graph"]
 
-_ARCHITECTURES: dict[str, dict[str, Factory]] = {
+_ARCHITECTURES: dict[Level, dict[str, Factory]] = {
     "node": {
         "appnp": APPNP,
         "gat": GAT,
@@ -31,11 +38,14 @@ _ARCHITECTURES: dict[str, dict[str, Factory]] = {
         "gat": GraphGAT,
         "gcn": GraphGCN,
         "gin": GraphGIN,
+        "gine": GraphGINE,
     },
+    "link": {"gcn": LinkGCN},
 }
 
 MODELS = tuple(_ARCHITECTURES["node"])
 GRAPH_MODELS = tuple(_ARCHITECTURES["graph"])
+LINK_MODELS = tuple(_ARCHITECTURES["link"])
 
 
 def build(
@@ -55,11 +65,12 @@ def build(
     'GraphGCN'
 
     Args:
-        architecture: one of `MODELS`, at graph level of `GRAPH_MODELS`, "package.module:Class" for
-            a class or function of your own, or such a function itself.
+        architecture: one of `MODELS`, at graph level of `GRAPH_MODELS`, at link level of
+            `LINK_MODELS`, "package.module:Class" for a class or function of your own, or such a
+            function itself.
         in_channels: how many features a node has.
-        out_channels: how many classes there are.
-        level: whether the model classifies nodes or graphs.
+        out_channels: how many classes there are; of links, in how many numbers a node is encoded.
+        level: whether the model is asked about nodes, graphs or links.
         seed: of the initial weights.
         options: what else the architecture is called with, besides the two numbers.
     """
@@ -80,7 +91,7 @@ def construct(
     for name, value in (("in_channels", in_channels), ("out_channels", out_channels)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
-    factory = _find(architecture, level) if isinstance(architecture, str) else architecture
+    factory = factory_of(architecture, level=level)
     try:
         model = factory(in_channels, out_channels, **options)
     except InputError:
@@ -97,6 +108,11 @@ def construct(
             f"(in_channels, out_channels), got {type(model).__name__}"
         )
     return model
+
+
+def factory_of(architecture: str | Factory, *, level: Level = "node") -> Factory:
+    """Return what builds models of an architecture, by its name or as it is given."""
+    return _find(architecture, level) if isinstance(architecture, str) else architecture
 
 
 def _find(name: str, level: Level) -> Factory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from zorro.graph.column_values import ColumnValues
 from zorro.graph.grouping import quotient, quotient_and_rest, ranges, repeated
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
+from zorro.noise.draws import Draws, JoinedDraws
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_along
 from zorro.noise.walks import walk
 
@@ -98,7 +100,9 @@ class ColumnMarginals:
         if self._dense is None:
             return SparseDraws(self, nodes, seed=seed, query=query, samples=samples, memory=memory)
         each = torch.arange(samples.start, samples.stop)
-        return AddressedDraws(self._dense, nodes, seed=seed, query=query, samples=each)
+        return AddressedDraws(
+            self._dense, nodes, seed=seed, query=query, samples=each, memory=memory
+        )
 
     def entries(self, columns: Tensor, keys: Tensor, *, nodes: int, first: int = BLOCK) -> Entries:
         """Draw the non-zeros of `columns` (k,) in the `first` samples of blocks `keys` (b,)."""
@@ -254,6 +258,10 @@ class SparseDraws:
             starts = torch.searchsorted(mine, self._kept.starts)
             few._kept = _Kept(position, self._kept.value[mine], starts)
         return few
+
+    def joined(self, others: Sequence[Draws]) -> JoinedDraws:
+        """Return this noise and that of other samples of the same query."""
+        return JoinedDraws([self, *others])
 
     def _places(self, samples: Tensor) -> Tensor:
         """Return for each sample its place among some of them, −1 for none, (S,)."""

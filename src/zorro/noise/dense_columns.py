@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -14,15 +14,19 @@ from torch import Tensor
 
 from zorro.graph.column_values import ColumnValues
 from zorro.graph.grouping import quotient_and_rest, repeated
+from zorro.noise.draws import Draws, JoinedDraws
+from zorro.noise.random_rows import LANES, RandomRows
 from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms_of, words
-from zorro.noise.whole_blocks import WholeBlocks
 
-_QUARTERS, _HALVES = 4, 2  # random numbers of 16 and of 32 bits that a word holds
+_QUARTERS = 4  # random numbers of 16 bits that a word holds
 _HALF_RANGE = 1 << 15  # of 16 bits
 _LOW_HALF = (1 << 32) - 1
 _WORDS_AT_ONCE = 1 << 16  # on a CPU: what stays in the caches
 _COST, _GENERAL_COST = 5.0, 12.0  # nanoseconds an entry, of two-valued columns and of others
 _CUDA_NUMBERS = 1 << 26
+_FEW_NODES = 64  # of which several columns are drawn together on a CPU too
+_KEPT_NUMBERS = 1 << 22  # of nodes that are asked for again and again
+_MIXED_AT_ONCE = 1 << 20  # numbers of some columns, that stay in the caches
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class DenseColumns:
 
 
 class AddressedDraws:
-    """The noise of one query, none of it kept: any entry can be drawn again alone.
+    """The noise of one query, hardly any of it kept: any entry can be drawn again alone.
 
     Args:
         dense: the columns.
@@ -80,10 +84,18 @@ class AddressedDraws:
         seed: of the noise.
         query: the node that is explained.
         samples: (S,), which ones, ascending.
+        memory: bytes of which a small part may be kept.
     """
 
     def __init__(
-        self, dense: DenseColumns, nodes: int, *, seed: int, query: int, samples: Tensor
+        self,
+        dense: DenseColumns,
+        nodes: int,
+        *,
+        seed: int,
+        query: int,
+        samples: Tensor,
+        memory: int = 1 << 30,
     ) -> None:
         self._dense = dense
         self._nodes = nodes
@@ -91,6 +103,8 @@ class AddressedDraws:
         self._query = query
         self._samples = samples.cpu()
         self._device = dense.low.device
+        self._memory = memory
+        self._kept: dict[int, Tensor] = {}  # all columns of a node, (d, S)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -105,6 +119,21 @@ class AddressedDraws:
             seed=self._seed,
             query=self._query,
             samples=self._samples[samples.cpu()],
+            memory=self._memory,
+        )
+
+    def joined(self, others: Sequence[Draws]) -> Draws:
+        """Return this noise and that of other samples of the same query."""
+        same = [other for other in others if isinstance(other, AddressedDraws)]
+        if len(same) < len(others):
+            return JoinedDraws([self, *others])
+        return AddressedDraws(
+            self._dense,
+            self._nodes,
+            seed=self._seed,
+            query=self._query,
+            samples=torch.cat([self._samples, *(other._samples for other in same)]),
+            memory=self._memory,
         )
 
     @property
@@ -116,12 +145,40 @@ class AddressedDraws:
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
-        rows = torch.arange(self._nodes, device=self._device) if rows is None else rows
+        if rows is not None and self._can_keep(rows):
+            return self._kept_at(rows)[columns]
+        return self._columns(columns, rows)
+
+    def _columns(self, columns: Tensor, rows: Tensor | None) -> Tensor:
+        rows = self._every_node if rows is None else rows
+        by_kind = self._by_kind(columns)
+        if len(by_kind) == 1:
+            return by_kind[0][0].values(columns, _drawn(by_kind[0][0], columns, rows, self._parts))
         result = self._dense.low.new_empty(columns.numel(), rows.numel(), self.shape[0])
-        for kind, place in self._by_kind(columns):
+        for kind, place in by_kind:
             drawn = _drawn(kind, columns[place], rows, self._parts)
             result[place] = kind.values(columns[place], drawn)
         return result
+
+    def _can_keep(self, rows: Tensor) -> bool:
+        """Whether all columns of some nodes are few numbers."""
+        samples, _, features = self.shape
+        most = min(_KEPT_NUMBERS, self._memory // 32 // self._dense.low.element_size())
+        return 0 < rows.numel() * samples * features <= most
+
+    def _kept_at(self, rows: Tensor) -> Tensor:
+        """Return all columns of some nodes (v,), (d, v, S), which are kept: a search asks again."""
+        wanted = rows.tolist()
+        missing = [row for row in wanted if row not in self._kept]
+        if missing:
+            if not self._can_keep(rows.new_empty(len(self._kept) + len(missing))):
+                self._kept.clear()
+                missing = list(dict.fromkeys(wanted))
+            every = torch.arange(self.shape[2], device=self._device)
+            drawn = self._columns(every, torch.tensor(missing, device=self._device))
+            each = drawn.transpose(0, 1).contiguous()  # (v, d, S)
+            self._kept.update(zip(missing, each.unbind(), strict=True))
+        return torch.stack([self._kept[row] for row in wanted], dim=1)
 
     def matrices(self, samples: Tensor) -> Tensor:
         """Return some samples whole, (q, n, d)."""
@@ -136,25 +193,42 @@ class AddressedDraws:
         result = weight.new_zeros(nodes, samples, weight.size(1))
         every = torch.arange(features, device=self._device)
         for kind, columns in self._by_kind(every):
-            if kind.can_be_whole(weight) and all(part.is_whole for part in self._parts):
-                blocks = WholeBlocks(self._dense.columns, columns, weight[columns])
-                for block in self._parts:
-                    blocks.add(result[:, block.place], block.key)
-                continue
             low, span = _low_and_span(kind, columns, weight)
             result += (low * weight[columns]).sum(0)
             scaled = span * weight[columns]
-            step = _nodes_at_once(kind, columns.numel() * samples)
-            for rows in torch.split(torch.arange(nodes, device=self._device), step):
-                factor = _drawn(kind, columns, rows, self._parts, weight.dtype)  # (k, v, S)
-                part = result[int(rows[0]) : int(rows[-1]) + 1].flatten(0, 1)  # (v · S, h)
-                part.addmm_(factor.flatten(1).t(), scaled)
+            for part in self._parts:
+                step = _nodes_at_once(kind, columns.numel() * part.count)
+                for rows in torch.split(torch.arange(nodes, device=self._device), step):
+                    factor = _drawn(kind, columns, rows, [part.alone], weight.dtype)  # (k, v, s)
+                    product = factor.flatten(1).t() @ scaled  # (v · s, h)
+                    into = result[int(rows[0]) : int(rows[-1]) + 1, part.place]
+                    into += product.view_as(into)
         return result
+
+    def mixed(self, mixes: Sequence[Callable[[Tensor], Tensor]]) -> list[Tensor]:
+        """Return A Z for matrices A (q, n), as (d, q, S) each.
+
+        Where few rows come out that is much less work, and memory, than the product with a weight.
+
+        Args:
+            mixes: give the products A V of values (n, S).
+        """
+        samples, nodes, features = self.shape
+        parts: list[list[Tensor]] = [[] for _ in mixes]
+        at_once = _CUDA_NUMBERS if self._dense.low.is_cuda else _MIXED_AT_ONCE
+        every = torch.arange(features, device=self._device)
+        for columns in torch.split(every, max(1, at_once // max(1, nodes * samples))):
+            for values in self.columns(columns):  # (n, S)
+                for part, mix in zip(parts, mixes, strict=True):
+                    part.append(mix(values))
+        return [torch.stack(part) for part in parts]
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
         """Return Σ_s Z_sᵀ V_s over some rows (v,), for values (v, S, h), as (d, h)."""
         every = torch.arange(self.shape[2], device=self._device)
         result = values.new_zeros(every.numel(), values.size(2))
+        if self._can_keep(rows):
+            return self._kept_at(rows).flatten(1).to(values.dtype) @ values.flatten(0, 1)
         total = values.sum((0, 1))  # (h,)
         for kind, columns in self._by_kind(every):
             product = values.new_zeros(columns.numel(), values.size(2))
@@ -169,8 +243,16 @@ class AddressedDraws:
     def _by_kind(self, columns: Tensor) -> list[tuple[_Kind, Tensor]]:
         """Return how columns are drawn and which of them, as far as there are any."""
         two_valued = self._dense.is_two_valued[columns]
-        kinds = ((_TwoValued(self._dense), two_valued), (_General(self._dense), ~two_valued))
+        kinds = zip(self._kinds, (two_valued, ~two_valued), strict=True)
         return [(kind, mine.nonzero().flatten()) for kind, mine in kinds if bool(mine.any())]
+
+    @cached_property
+    def _kinds(self) -> tuple[_Kind, _Kind]:
+        return _TwoValued(self._dense), _General(self._dense)
+
+    @cached_property
+    def _every_node(self) -> Tensor:
+        return torch.arange(self._nodes, device=self._device)
 
     @cached_property
     def _parts(self) -> list[_Part]:
@@ -200,9 +282,9 @@ class _Part:
         return self.within.numel()
 
     @property
-    def is_whole(self) -> bool:
-        """Whether they are all of it."""
-        return self.count == BLOCK
+    def alone(self) -> _Part:
+        """The same samples, with no others before them."""
+        return replace(self, place=slice(0, self.count))
 
     def numbers(self, lanes: int) -> _Numbers:
         """Return which numbers of a node are the samples', with some `lanes` in a word."""
@@ -253,8 +335,10 @@ class _Kind(Protocol):
     low: Tensor  # (d,)
     high: Tensor  # (d,)
 
-    def can_be_whole(self, weight: Tensor) -> bool:
-        """Whether whole blocks can be multiplied with a weight as `WholeBlocks` does."""
+    def draw_into(
+        self, result: Tensor, columns: Tensor, rows: Tensor, parts: Sequence[_Part]
+    ) -> None:
+        """Draw some columns (k,) of some nodes (v,), (k, v, S)."""
         ...
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
@@ -280,8 +364,17 @@ def _drawn(
     """Draw some columns (k,) of some nodes (v,), (k, v, S), as another type if it is given."""
     shape = (columns.numel(), rows.numel(), sum(part.count for part in parts))
     result = torch.empty(shape, dtype=dtype or kind.dtype, device=rows.device)
+    if result.numel():
+        kind.draw_into(result, columns, rows, parts)
+    return result
+
+
+def _draw_by_words(
+    result: Tensor, kind: _Kind, columns: Tensor, rows: Tensor, parts: Sequence[_Part]
+) -> None:
+    """Draw some columns (k,) of some nodes (v,), (k, v, S), words of several columns together."""
     layouts = [part.numbers(kind.lanes) for part in parts]
-    most = max((layout.used.numel() for layout in layouts), default=1) * rows.numel()
+    most = max(layout.used.numel() for layout in layouts) * rows.numel()
     at_once = _CUDA_NUMBERS if rows.is_cuda else _WORDS_AT_ONCE
     # All samples of some columns, then of the next: what the columns hold stays in the caches.
     for some in torch.split(torch.arange(columns.numel()), max(1, at_once // max(1, most))):
@@ -289,15 +382,12 @@ def _drawn(
         for part, numbers in zip(parts, layouts, strict=True):
             into = result[which, :, part.place]
             _draw_into(into, kind, columns[which], rows, part.key, numbers)
-    return result
 
 
 def _draw_into(
     result: Tensor, kind: _Kind, columns: Tensor, rows: Tensor, key: Tensor, numbers: _Numbers
 ) -> None:
     """Draw some columns (k,) of some nodes (v,) in samples of a block with a key, (k, v, s)."""
-    if result.numel() == 0:
-        return
     address = numbers.addresses(rows)
     drawn, undecided = kind.read(columns, words(child_keys(key, columns).flatten(), address))
     _copy(drawn.view(-1, rows.numel(), numbers.drawn)[:, :, numbers.index], result)
@@ -343,9 +433,11 @@ class _TwoValued:
         self.low = dense.low
         self.high = dense.high
 
-    def can_be_whole(self, weight: Tensor) -> bool:
-        """Whether whole blocks can be multiplied as `WholeBlocks` does: comparing is cheaper."""
-        return False
+    def draw_into(
+        self, result: Tensor, columns: Tensor, rows: Tensor, parts: Sequence[_Part]
+    ) -> None:
+        """Draw some columns (k,) of some nodes (v,), (k, v, S)."""
+        _draw_by_words(result, self, columns, rows, parts)
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return which numbers are below their threshold, and where they are equal to it."""
@@ -370,8 +462,8 @@ class _TwoValued:
 class _General:
     """Columns with more than two values: a random row's."""
 
-    lanes = _HALVES
-    numbers_at_once = 1 << 24
+    lanes = LANES
+    numbers_at_once = 1 << 22
 
     def __init__(self, dense: DenseColumns) -> None:
         self._held = dense.columns
@@ -379,10 +471,37 @@ class _General:
         self.dtype = dense.low.dtype
         self.low = torch.zeros_like(dense.low)
         self.high = torch.ones_like(dense.low)
+        self._last: tuple[Tensor, Sequence[_Part], list[RandomRows]] | None = None
 
-    def can_be_whole(self, weight: Tensor) -> bool:
-        """Whether whole blocks can be multiplied with a weight as `WholeBlocks` does."""
-        return not weight.is_cuda and weight.dtype == self.dtype
+    def draw_into(
+        self, result: Tensor, columns: Tensor, rows: Tensor, parts: Sequence[_Part]
+    ) -> None:
+        """Draw some columns (k,) of some nodes (v,), (k, v, S); of many nodes one by one."""
+        if rows.is_cuda or rows.numel() < _FEW_NODES:
+            _draw_by_words(result, self, columns, rows, parts)
+            return
+        for part, random_rows in zip(parts, self._random_rows(rows, parts), strict=True):
+            numbers = part.numbers(self.lanes)
+            index = numbers.index
+            drawn = self._held.values.new_empty(rows.numel(), numbers.drawn)
+            keys = child_keys(part.key, columns).flatten().numpy().view(np.uint64)
+            further = child_keys(part.key, columns + self.low.numel()).flatten()
+            for place, column in enumerate(columns.tolist()):
+                into = result[place, :, part.place]
+                straight = into.shape == drawn.shape and into.is_contiguous()
+                straight = straight and into.dtype == drawn.dtype
+                target = into if straight else drawn
+                random_rows.draw(column, keys[place], further[place], target.view(-1))
+                if not straight:
+                    _copy(drawn[:, index], into)
+
+    def _random_rows(self, rows: Tensor, parts: Sequence[_Part]) -> list[RandomRows]:
+        """Return what draws columns of some nodes; that of the last nodes is kept."""
+        if self._last is None or self._last[0] is not rows or self._last[1] is not parts:
+            each = [part.numbers(self.lanes).addresses(rows) for part in parts]
+            made = [RandomRows(self._held, address) for address in each]
+            self._last = (rows, parts, made)
+        return self._last[2]
 
     def read(self, columns: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
         """Return what random rows hold, and where a number would favour some of them."""
@@ -401,22 +520,9 @@ class _General:
     def _at(self, columns: Tensor, row: Tensor) -> Tensor:
         """Return what rows (k, t) of columns (k,) hold, the zeros of a column standing last."""
         held = self._held
-        count = held.count[columns]
-        if row.is_cuda:
-            place = self._first[columns].unsqueeze(1) + torch.minimum(row, count.unsqueeze(1) - 1)
-            return held.values[place].masked_fill_(row >= count.unsqueeze(1), 0)
-        result = held.values.new_empty(row.shape)
-        # A column at a time, whose values stay in the caches.
-        for each, (first, filled) in enumerate(
-            zip(self._first[columns].tolist(), count.tolist(), strict=True)
-        ):
-            values = held.values[first : first + filled]
-            if filled == held.num_rows:
-                torch.index_select(values, 0, row[each], out=result[each])
-            else:
-                drawn = values.index_select(0, row[each].clamp(max=filled - 1))
-                result[each] = drawn.masked_fill_(row[each] >= filled, 0)
-        return result
+        count = held.count[columns].unsqueeze(1)
+        place = self._first[columns].unsqueeze(1) + torch.minimum(row, count - 1)
+        return held.values[place].masked_fill_(row >= count, 0)
 
 
 def _random_rows(word: Tensor, rows: int) -> tuple[Tensor, Tensor]:
@@ -425,17 +531,10 @@ def _random_rows(word: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     A half times the number of rows has the row in its upper 32 bits. Rows get as many halves
     each, except that some get one more: the first 2^32 mod `rows` remainders are those too many.
     """
-    too_many = (1 << 32) % rows
-    if word.is_cuda:
-        half = torch.stack([word & _LOW_HALF, (word >> 32) & _LOW_HALF], dim=-1).flatten(1)
-        half *= rows
-        unfair = (half & _LOW_HALF) < too_many
-        return half >> 32, unfair.flatten().nonzero().flatten()
-    scaled = word.numpy().view(np.uint32).astype(np.uint64)
-    scaled *= np.uint64(rows)
-    is_unfair = scaled.view(np.uint32)[:, ::2] < np.uint32(too_many)
-    scaled >>= np.uint64(32)
-    return torch.from_numpy(scaled.view(np.int64)), _places(is_unfair)
+    half = torch.stack([word & _LOW_HALF, (word >> 32) & _LOW_HALF], dim=-1).flatten(1)
+    half *= rows
+    unfair = (half & _LOW_HALF) < (1 << 32) % rows
+    return half >> 32, unfair.flatten().nonzero().flatten()
 
 
 def _places(mask: NDArray[np.bool_]) -> Tensor:

@@ -44,6 +44,10 @@ class Draws(Protocol):
         """Return the noise of some samples (q,), ascending, alone."""
         ...
 
+    def joined(self, others: Sequence[Draws]) -> Draws:
+        """Return this noise and that of other samples of the same query, one after the other."""
+        ...
+
 
 class DenseDraws:
     """Noise kept as it is."""
@@ -83,6 +87,10 @@ class DenseDraws:
     def only(self, samples: Tensor) -> DenseDraws:
         """Return the noise of some samples alone."""
         return DenseDraws(self._values[samples])
+
+    def joined(self, others: Sequence[Draws]) -> JoinedDraws:
+        """Return this noise and that of other samples."""
+        return JoinedDraws([self, *others])
 
 
 class JoinedDraws:
@@ -140,3 +148,7 @@ class JoinedDraws:
                 parts.append(part.only(inside - first))
             first += count
         return JoinedDraws(parts)
+
+    def joined(self, others: Sequence[Draws]) -> JoinedDraws:
+        """Return this noise and that of other samples."""
+        return JoinedDraws([*self._parts, *others])

@@ -5,6 +5,9 @@ from __future__ import annotations
 from zorro.paper.ablations import SAMPLES, THRESHOLDS
 from zorro.paper.accuracy import ACCURACY
 from zorro.paper.amazon import AMAZON
+from zorro.paper.bagel import BAGEL
+from zorro.paper.benzene import BENZENE
+from zorro.paper.crippen import CRIPPEN
 from zorro.paper.examples import EXAMPLES
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.faithfulness import FAITHFULNESS
@@ -36,5 +39,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         AMAZON,
         HOMOPHILY,
         EXAMPLES,
+        BAGEL,
+        BENZENE,
+        CRIPPEN,
     )
 }

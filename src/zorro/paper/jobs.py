@@ -17,6 +17,7 @@ from zorro.methods.registry import build_with, methods_in
 from zorro.methods.subjects import Subjects
 from zorro.model.memory import default_budget
 from zorro.paper.cells import Cell
+from zorro.paper.graph_cells import GraphCell
 from zorro.paper.measures import MEASURES, Worlds
 
 FRESH = 200  # samples on which sets are measured; a mean over 300 nodes is exact to .002
@@ -50,7 +51,7 @@ class Place:
 
 
 class Job(Protocol):
-    """Something to measure at the query nodes of a cell; a run of its own keeps what came."""
+    """Something to measure at the queries of a cell; a run of its own keeps what came."""
 
     @property
     def name(self) -> str:
@@ -58,13 +59,13 @@ class Job(Protocol):
         ...
 
     @property
-    def cell(self) -> Cell:
-        """Model and graph."""
+    def cell(self) -> Cell | GraphCell:
+        """Model and graph, or graphs."""
         ...
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Every node at which it may be measured."""
+        """Every node at which it may be measured, or every graph by its number."""
         ...
 
     @property
@@ -73,7 +74,7 @@ class Job(Protocol):
         ...
 
     def open(self, place: Place) -> Measured:
-        """Return what measures a node."""
+        """Return what measures a query."""
         ...
 
 
@@ -160,7 +161,7 @@ class MethodJob:
         context: dict[str, Any] = {
             "subjects": subjects,
             "noise": subjects.noise,
-            "training_nodes": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
+            "training_queries": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
             "memory": memory,
         }
         if self.variant.source is not None:

@@ -75,6 +75,11 @@ def as_given(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
     return {**values, "chosen": _ids(subject, first_nodes(subject, masks))}
 
 
+def nodes_alone(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
+    """Measure the node mask as it is, with all features of what it keeps."""
+    return as_given(subject, Masks(nodes=masks.nodes), worlds)
+
+
 def cut(subject: Subject, masks: Masks, worlds: Worlds) -> Values:
     """Measure after the node mask was cut down to the five that count most."""
     chosen = first_nodes(subject, masks)
@@ -159,6 +164,7 @@ def _ids(subject: Subject, chosen: Tensor | None) -> list[int] | None:
 Measure = Callable[[Subject, Masks, Worlds], Values]
 MEASURES: Mapping[str, Measure] = {
     "as given": as_given,
+    "nodes alone": nodes_alone,
     "cut": cut,
     "hard": hardened,
     "features": features,

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor, nn
+
+from zorro.paper.cells import Cell
 from zorro.paper.experiment import Settings
+from zorro.paper.graph_cells import GraphCell, loaded_graphs
 from zorro.paper.jobs import Job, Measured, Place, loaded
 from zorro.runs import folder as folders
 from zorro.runs.digests import digest, model_digest
@@ -193,14 +197,24 @@ def _devices(runs: Path) -> list[str]:
 
 
 def _manifest(job: Job, settings: Settings) -> Manifest:
-    model, data = loaded(job.cell)
+    model, tensors = _sources(job.cell)
     return assembled(
         job.nodes,
         asked={"subject": f"{job.name} on {job.cell}"},
-        data={"name": job.cell.dataset, "sha256": digest(data.x, data.edge_index)},
+        data={"name": job.cell.dataset, "sha256": digest(*tensors)},
         model={"class": job.cell.model, "sha256": model_digest(model)},
-        parameters={**job.parameters, "seed": settings.seed},
+        # As they will be read back: a tuple comes back as a list.
+        parameters=json.loads(json.dumps({**job.parameters, "seed": settings.seed})),
     )
+
+
+def _sources(cell: Cell | GraphCell) -> tuple[nn.Module, list[Tensor]]:
+    """Return a cell's model and data, by which a run is recognised."""
+    if isinstance(cell, GraphCell):
+        model, dataset = loaded_graphs(cell)
+        return model, [part for graph in dataset.graphs for part in (graph.x, graph.edge_index)]
+    model, graph = loaded(cell)
+    return model, [graph.x, graph.edge_index]
 
 
 def _made_with(manifest: Manifest, hardware: str) -> str:

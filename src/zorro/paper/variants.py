@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from zorro.paper.cells import Cell
 from zorro.paper.experiment import Settings
+from zorro.paper.graph_jobs import GraphMethodJob
 from zorro.paper.jobs import PAPER_TAU, MethodJob, Variant
 from zorro.paper.measuring import is_kept
 
@@ -35,7 +36,7 @@ def in_both_settings(
 
 
 def wanted(
-    job: MethodJob,
+    job: MethodJob | GraphMethodJob,
     settings: Settings,
     *,
     without: Sequence[str] = (),

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol, SupportsIndex, get_args
+from typing import Any, Literal, Protocol, SupportsIndex, get_args
 
 from torch import Tensor
 
 from zorro.arguments import check_choice, whole_number
 from zorro.errors import InputError
-from zorro.question.event import Beats, Event, Predicts, PredictsOtherThan
+from zorro.question.event import (
+    Beats,
+    Event,
+    IsAmongTheFirst,
+    Predicts,
+    PredictsOtherThan,
+    StaysBetween,
+)
 from zorro.question.query import Query
 
 Contrast = Literal["beats", "not"]
 CONTRASTS: tuple[Contrast, ...] = get_args(Contrast)
+Side = Literal["both", "up", "down"]
+SIDES: tuple[Side, ...] = get_args(Side)
 
 
 class Decision(Protocol):
@@ -59,15 +70,77 @@ class Versus:
         return PredictsOtherThan(self.other)
 
 
-def decision_of(why_not: SupportsIndex | None, contrast: Contrast, *, classes: int) -> Decision:
+@dataclass(frozen=True)
+class StaysWithin:
+    """A value stays about what it is.
+
+    `side` says what may not happen: `"both"`, that it moves by more than the tolerance; `"up"`, a
+    value that is to stay up, that it falls by more; `"down"`, that it rises by more.
+    """
+
+    tolerance: float
+    side: Side
+
+    def event(self, scores: Tensor, query: Query) -> Event:
+        """Return that the value stays in the band around what it is now."""
+        value = float(scores[0])
+        return StaysBetween(
+            low=-math.inf if self.side == "down" else value - self.tolerance,
+            high=math.inf if self.side == "up" else value + self.tolerance,
+            softness=self.tolerance / 2,
+        )
+
+
+@dataclass(frozen=True)
+class StaysAhead:
+    """A link stays among the first of those that it is compared with."""
+
+    top: int
+
+    def event(self, scores: Tensor, query: Query) -> Event:
+        """Return that the first of scores (k,) is among the highest ones, if it is now."""
+        event = IsAmongTheFirst(self.top)
+        if not bool(event.happens(scores)):
+            ahead = int((scores[1:] >= scores[0]).sum())
+            raise InputError(
+                f"why_not: expected links that {query} is ahead of, got some of which {ahead} "
+                f"score as high or higher (top={self.top})"
+            )
+        return event
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """With what an answer is compared, as a user says it.
+
+    Args:
+        why_not: another class; of a link another link, or its end.
+        contrast: in what sense a class is compared.
+        among: of a link: the ends with which its own is compared.
+        top: among how many of the first of them it is to stay.
+    """
+
+    why_not: Any = None
+    contrast: Contrast = "beats"
+    among: Iterable[SupportsIndex] | None = None
+    top: int = 1
+
+    def refuse_links(self) -> None:
+        """Raise `InputError` if something was said that only links have."""
+        if self.among is not None or self.top != 1:
+            name, came = ("among", self.among) if self.among is not None else ("top", self.top)
+            raise InputError(f"{name}: only links are compared with others, got {came!r:.40}")
+
+
+def decision_of(comparison: Comparison, *, classes: int) -> Decision:
     """Return what is asked: that the prediction stays, or that it is not another class.
 
     Args:
-        why_not: the other class, as a user gives it.
-        contrast: in what sense.
+        comparison: as a user says it.
         classes: how many there are.
     """
-    check_choice("contrast", contrast, CONTRASTS)
-    if why_not is None:
+    check_choice("contrast", comparison.contrast, CONTRASTS)
+    if comparison.why_not is None:
         return SameClass()
-    return Versus(whole_number("why_not", why_not, classes, what="a class"), contrast)
+    other = whole_number("why_not", comparison.why_not, classes, what="a class")
+    return Versus(other, comparison.contrast)

@@ -86,3 +86,62 @@ class PredictsOtherThan:
 
     def _others(self, scores: Tensor) -> Tensor:
         return torch.cat([scores[..., : self.b], scores[..., self.b + 1 :]], dim=-1)
+
+
+@dataclass(frozen=True)
+class StaysBetween:
+    """A value does not leave a band; either end may be open.
+
+    Args:
+        low: least that it may be, −∞ for no limit.
+        high: most, likewise.
+        softness: the distance over which leaving it counts more and more.
+    """
+
+    low: float
+    high: float
+    softness: float
+
+    def happens(self, scores: Tensor) -> Tensor:
+        """Whether the value lies in the band, its ends included."""
+        value = scores[..., 0]
+        return (value >= self.low) & (value <= self.high)
+
+    def log_probability(self, scores: Tensor) -> Tensor:
+        """The log of a share that falls off over the band's ends."""
+        return functional.logsigmoid(self._room(scores) / self.softness)
+
+    def gap(self, scores: Tensor) -> Tensor:
+        """The distance from the nearest end."""
+        return self._room(scores).abs()
+
+    def _room(self, scores: Tensor) -> Tensor:
+        """Return how far inside the band the value is, negative outside."""
+        value = scores[..., 0]
+        return torch.minimum(value - self.low, self.high - value)
+
+
+@dataclass(frozen=True)
+class IsAmongTheFirst:
+    """Of scores side by side the first is among the k highest.
+
+    Args:
+        k: how many may share the place; fewer than there are others.
+    """
+
+    k: int
+
+    def happens(self, scores: Tensor) -> Tensor:
+        """Whether fewer than k others are as high."""
+        return (scores[..., 1:] >= scores[..., :1]).sum(-1) < self.k
+
+    def log_probability(self, scores: Tensor) -> Tensor:
+        """The log of its probability against the k-th of the others."""
+        return functional.logsigmoid(self._lead(scores))
+
+    def gap(self, scores: Tensor) -> Tensor:
+        """The distance from the k-th of the others."""
+        return self._lead(scores).abs()
+
+    def _lead(self, scores: Tensor) -> Tensor:
+        return scores[..., 0] - scores[..., 1:].topk(self.k, dim=-1).values[..., -1]

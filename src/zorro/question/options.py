@@ -23,7 +23,7 @@ def check_parameters(asked: Parameters) -> None:
         raise InputError(f"confidence: expected a number between 0 and 1, got {asked.confidence!r}")
     _check_claim(asked)
     _check_limits(asked)
-    _check_kinds(asked.keep)
+    check_kinds(asked.keep)
     if not isinstance(asked.beyond_chance, bool):
         raise InputError(f"beyond_chance: expected True or False, got {asked.beyond_chance!r}")
     if asked.beyond_chance and asked.search != "guided":
@@ -51,7 +51,8 @@ def _check_claim(asked: Parameters) -> None:
         )
 
 
-def _check_kinds(keep: Sequence[str]) -> None:
+def check_kinds(keep: Sequence[str]) -> None:
+    """Refuse what names no kinds of elements, or one twice."""
     expected = f"keep: expected some of {', '.join(map(repr, KINDS))}, each once"
     if not keep:
         raise InputError(f"{expected}, got nothing")

@@ -8,11 +8,12 @@ from typing import Any
 from torch import nn
 
 from zorro.errors import InputError
+from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
 from zorro.runs.given import GivenData
 from zorro.runs.run import Run
 
-# Of a run's parameters, those that an explainer takes; noise needs the features.
+# Of a run's parameters, those that an explainer takes.
 _TAKEN = (
     "tau",
     "delta",
@@ -27,8 +28,14 @@ _TAKEN = (
     "halo",
     "check",
     "evaluator",
-    "threshold",
+    *READINGS,
+    "noise",
+    "beyond_chance",
+    "keep",
+    "feature_groups",
 )
+# What noise is called when features are grouped, and how it is asked for.
+_ASKED_AS = {"group-marginals": "column-marginals"}
 
 
 def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,6 +43,8 @@ def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: parameters[name] for name in _TAKEN if name in parameters}
     if parameters.get("search") == "paper" and parameters.get("tau", 0) < 1:
         options.pop("delta", None)  # it is None there since the paper's search claims nothing
+    if options.get("noise") in _ASKED_AS:
+        options["noise"] = _ASKED_AS[options["noise"]]
     return options
 
 

@@ -14,7 +14,7 @@ from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
 from zorro.graph.stored import StoredEdges, StoredFeatures, StoredGraph
 from zorro.graph.stored.verification import OnProgress
-from zorro.model.function_model import as_module
+from zorro.model.as_module import as_module
 
 _STORED = (StoredEdges, StoredFeatures, StoredGraph)
 

@@ -17,6 +17,10 @@ _OTHERS: dict[str, str] = {
     "caveat": "text",
     "predicted_class": "integer",
     "probability": "number",
+    "label": "integer",
+    "value": "number",
+    "tolerance": "number",
+    "least_tolerance": "number",
     "nodes": "integers",
     "features": "integers",
     "fidelity": "number",
@@ -84,10 +88,15 @@ def flat_rows(
 def _flat(explanation: Explanation) -> dict[str, Any]:
     p, graph, fidelity = explanation.parameters, explanation.graph, explanation.fidelity
     certificate, versus = explanation.certificate, explanation.versus
+    value = explanation.value
     return {
         "caveat": explanation.caveat,
         "predicted_class": explanation.predicted_class,
-        "probability": explanation.probability,
+        "probability": None if explanation.predicted_class is None else explanation.probability,
+        "label": explanation.label,
+        "value": None if value is None else value.value,
+        "tolerance": None if value is None else value.tolerance,
+        "least_tolerance": None if value is None else value.least_tolerance,
         "nodes": list(explanation.nodes),
         "features": list(explanation.features),
         "fidelity": fidelity.value,

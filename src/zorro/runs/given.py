@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from zorro.errors import InputError
 from zorro.explainer import Zorro
 from zorro.graph.edge_index import Edges, edges_of
-from zorro.graph.features import Features, size_of
+from zorro.graph.features import Features, features_of, size_of
 from zorro.graph.stored.verification import OnProgress
 from zorro.question import Level
 from zorro.runs.digests import data_digest, graphs_digest
@@ -34,6 +34,11 @@ class GivenData(Protocol):
     @property
     def device(self) -> torch.device:
         """Where it is held."""
+        ...
+
+    @property
+    def pool(self) -> Features:
+        """The features (N, d) of all nodes, from which noise is drawn."""
         ...
 
     def to(self, device: Device) -> GivenData:
@@ -77,6 +82,11 @@ class OneGraph:
         """Where the features are."""
         return self.x.device
 
+    @property
+    def pool(self) -> Features:
+        """The graph's features."""
+        return features_of(self.x)
+
     def to(self, device: Device) -> OneGraph:
         """Return the graph on a device, or raise `InputError` if it is stored."""
         if not (isinstance(self.x, Tensor) and isinstance(self.edge_index, Tensor)):
@@ -119,6 +129,11 @@ class ManyGraphs:
         """Where the first graph's features are."""
         device: torch.device = self.graphs[0].x.device
         return device
+
+    @property
+    def pool(self) -> Features:
+        """The features of all graphs."""
+        return features_of(torch.cat([graph.x for graph in self.graphs]))
 
     def to(self, device: Device) -> ManyGraphs:
         """Return copies of the graphs on a device."""

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 import torch_geometric
+from torch import nn
 
 from zorro.elements import KINDS
 from zorro.errors import RunError
 from zorro.explanation import Parameters
 from zorro.graph.stored.verification import OnProgress
+from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
 from zorro.runs.task import GivenTask
 from zorro.version import __version__
@@ -42,7 +44,16 @@ _PARTS: dict[str, type] = {
     "made": dict,
     "made.at": str,
 }
-_OPTIONS = ("hops", "halo", "check", "evaluator", "threshold")
+_OPTIONS = ("hops", "halo", "check", "evaluator", *READINGS)
+# Options that runs of earlier versions did not have say nothing while nobody sets them.
+_ALWAYS = object()
+_UNSAID = {
+    "label": None,
+    "tolerance": None,
+    "tolerance_share": None,
+    "side": "both",
+    "output": None,
+}
 _MOST_SHOWN = 60  # characters of a value
 
 Manifest = dict[str, Any]
@@ -64,7 +75,11 @@ def describe(
         on_progress: told how many bytes of a stored graph are verified, and of how many.
     """
     zorro = task.zorro()
-    options = {name: task.options[name] for name in _OPTIONS if name in task.options}
+    options = {
+        name: task.options[name]
+        for name in _OPTIONS
+        if name in task.options and task.options[name] != _UNSAID.get(name, _ALWAYS)
+    }
     return assembled(
         queries,
         asked=asked or {},
@@ -76,9 +91,17 @@ def describe(
         parameters={
             **_as_told(zorro.parameters),
             **options,
+            **_part_told(task.options.get("output")),
             **{name: value for name, value in task.question.items() if value is not None},
         },
     )
+
+
+def _part_told(output: object) -> dict[str, str]:
+    """Return what picks the scores of what the model returns, if anything does."""
+    if isinstance(output, nn.Module):
+        return {"output": f"function {model_digest(output)}"}
+    return {"output": output} if isinstance(output, str) else {}
 
 
 def _as_told(parameters: Parameters) -> dict[str, Any]:

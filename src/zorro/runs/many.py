@@ -14,7 +14,8 @@ from zorro.data.graph_validation import listed_graphs
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
-from zorro.model.function_model import as_module
+from zorro.model.as_module import as_module, uncalled
+from zorro.model.data_model import kwargs_of_graphs
 from zorro.model.predictor import Model
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
@@ -106,6 +107,8 @@ def explain_graphs(
             `Zorro.of_graphs` and of `Zorro.explain`.
     """
     data = ManyGraphs(listed_graphs(graphs))
+    further = kwargs_of_graphs(as_module(model), data.graphs, options.pop("model_kwargs", None))
+    options["model_kwargs"] = further
     every = range(data.count) if numbers is None else numbers
     return _explain_all(model, data, every, name="numbers", out=out, **options)
 
@@ -140,6 +143,8 @@ def _explain_all(
     question, computing = _taken(options, _QUESTION), _taken(options, _ENGINE)
     if question.get("why_not") is not None:
         question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
+    if callable(options.get("output")):
+        options["output"] = uncalled(options["output"])  # which knows how to travel
     task = GivenTask(as_module(model), data, options, question, device)
     every = distinct(asked, data.count, name)
     recorded = record(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from zorro.arguments import whole_number
@@ -91,9 +92,14 @@ class Run:
 
     def median_sizes(self) -> dict[str, float]:
         """Return the median number of elements that explanations hold of each selectable kind."""
-        kinds = self.manifest["parameters"].get("keep", KINDS)
+        parameters = self.manifest["parameters"]
+        kinds = [kind for kind in KINDS if kind in parameters.get("keep", KINDS)]
+        if parameters.get("feature_groups"):  # of which the store knows the columns alone
+            sizes = [[len(e.elements(kind)) for kind in kinds] for e in self.explanations()]
+            each = zip(*sizes, strict=True)
+            return {kind: float(median(some)) for kind, some in zip(kinds, each, strict=True)}
         with self._store() as store:
-            return {kind: store.median_length(kind) for kind in kinds if kind in KINDS}
+            return {kind: store.median_length(kind) for kind in kinds}
 
     def explanation(self, node: SupportsIndex) -> Explanation:
         """Return the explanation of a node, or of a graph in a run of graphs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -154,12 +155,7 @@ def search_certified(
         planned: samples that an attempt must be able to take at least; the less one costs, the
             more they are.
     """
-
-    def begin(evaluator: Evaluator) -> GuidedSearch:
-        return GuidedSearch(
-            evaluator, k=k, allowed=allowed, may_go_on=search.may_go_on, on_step=on_step
-        )
-
+    begin = partial(GuidedSearch, k=k, allowed=allowed, on_step=on_step)
     search = _Search(laboratory, begin, budget, tau=tau, samples=samples)
     try:
         if delta is None:
@@ -167,6 +163,8 @@ def search_certified(
         return search.with_certificate(delta, planned)
     except BudgetSpent:
         return search.cut_off(delta)
+    finally:
+        search.end()
 
 
 class _Search:
@@ -175,7 +173,7 @@ class _Search:
     def __init__(
         self,
         laboratory: Laboratory,
-        begin: Callable[[Evaluator], GuidedSearch],
+        begin: Callable[..., GuidedSearch],
         budget: Budget,
         *,
         tau: float,
@@ -198,7 +196,7 @@ class _Search:
 
     def without_certificate(self) -> Certified:
         """Search until the search's own samples say that τ is exceeded."""
-        search = self._search = self._begin(self._joined(list(self._parts())))
+        search = self._search = self._begun(list(self._parts()))
         reached = search.grow(self._tau)
         if reached:
             search.prune(self._tau)
@@ -212,7 +210,7 @@ class _Search:
         self._test_nothing(begun, parts, delta, planned)
         if self._attempt is not None and self._attempt.passed:
             return self._result(self._found_nothing(begun[0]), delta)
-        search = self._search = self._begin(self._joined([*begun, *parts]))
+        search = self._search = self._begun([*begun, *parts])
         for number in range(2, MOST_ATTEMPTS + 1):
             target = share_needed(self._tau, level(delta, number), planned // (number - 1))
             reached = search.reaches(target)
@@ -242,6 +240,10 @@ class _Search:
         self._hits_of_nothing.append(evaluator.hits(evaluator.nothing))
         return self._result(self._found_nothing(evaluator), delta)
 
+    def end(self) -> None:
+        """Let go of the search, which knows this one: else its samples would outlive it."""
+        self._search = None
+
     @property
     def _is_spent(self) -> bool:
         return self._budget.is_spent(self._laboratory.evaluations)
@@ -251,6 +253,9 @@ class _Search:
         step = self._laboratory.step
         for first in range(0, self._samples, step):
             yield self._laboratory.seen(range(first, min(first + step, self._samples)))
+
+    def _begun(self, parts: list[Evaluator]) -> GuidedSearch:
+        return self._begin(self._joined(parts), may_go_on=self.may_go_on)
 
     def _joined(self, parts: list[Evaluator]) -> Evaluator:
         first, *others = parts

@@ -12,7 +12,6 @@ from zorro.cut.source import Source
 from zorro.elements import Selection
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator
-from zorro.model.agreement import close
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +77,6 @@ def _agrees(
     is_known = evaluator.reads_candidates_only and not is_doubtful
     on_the_cut = is_known and graph.x.numel() > _LARGE
     count = DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
-    inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d), (s, C)
+    inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
     again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
-    return close(again, scores)
+    return source.predictor.close(again, scores)

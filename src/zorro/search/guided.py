@@ -33,6 +33,7 @@ _FOR_ONE_MORE_NEAR = 32
 _HOPELESS = 0.05  # a huge set's fidelity: the search starts again from everything
 _TESTED_AGAIN = 4
 _RANKED_ON = 24  # samples by which the elements of a huge set are ranked
+_RANKING = 0.25e9
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ class GuidedSearch:
         """Add an element, or several where many are needed still; return whether there was one."""
         if self._is_first_of_several_kinds:
             return self._add_first()
-        gains = self._evaluator.gains(self.selection)
+        gains = self._gains(self.selection)
         several = self._at_a_time(target)
         if gains is not None and several > 1:
             best = self._ranked(gains, selected=False)[:several]
@@ -232,6 +233,11 @@ class GuidedSearch:
             return False
         self._toggle(max(trials, key=lambda one: (one.value - self._now.value) / one.cost**_THRIFT))
         return True
+
+    def _gains(self, selection: Selection) -> Gains | None:
+        """Return the gains by which all elements are ranked, on fewer samples if these are dear."""
+        affordable = int(_RANKING / max(1.0, self._evaluator.cost_per_sample))
+        return self._evaluator.gains_on(max(_RANKED_ON, affordable), selection)
 
     @property
     def _is_first_of_several_kinds(self) -> bool:
@@ -285,7 +291,7 @@ class GuidedSearch:
         """Add the node that says most by itself, with all its allowed features."""
         kind, *others = self._kinds
         whole = self.selection.with_all_of(self._allowed, others)
-        gains = self._evaluator.gains(whole)
+        gains = self._gains(whole)
         members = self._first(
             self._allowed.masks[kind], None if gains is None else gains[kind], _FIRST
         )

@@ -45,11 +45,10 @@ class Inquiry:
     ) -> None:
         self.graph = graph
         self.budget = budget_of(asked) if budget is None else budget
-        self._bench = bench
-        self._event = event
         self._asked = asked
+        # No method of its own: that would keep all that was evaluated until garbage is collected.
         self.laboratory = Laboratory(
-            self._evaluator,
+            partial(_evaluator, bench, graph, event, self.budget),
             first=asked.samples + fresh_samples(asked),
             memory=bench.memory // 4,
             step=asked.samples if graph.candidate_x.numel() <= _SMALL else BLOCK,
@@ -88,15 +87,6 @@ class Inquiry:
             )
         return certified(tau=p.tau, delta=p.delta)
 
-    def _evaluator(self, samples: range, searches: bool, limited: bool) -> Evaluator:
-        return self._bench.evaluator(
-            self.graph,
-            self._event,
-            samples,
-            searches=searches,
-            on_batch=self.budget.on_batch if limited else do_nothing,
-        )
-
 
 def budget_of(asked: Parameters) -> Budget:
     """Return what one query may spend; its clock starts now."""
@@ -106,3 +96,16 @@ def budget_of(asked: Parameters) -> Budget:
 def fresh_samples(asked: Parameters) -> int:
     """Return on how many samples fidelity is measured where no certificate has measured it."""
     return FRESH if asked.fresh_samples is None else asked.fresh_samples
+
+
+def _evaluator(
+    bench: Bench,
+    graph: ComputationalGraph,
+    event: Event,
+    budget: Budget,
+    samples: range,
+    searches: bool,
+    limited: bool,
+) -> Evaluator:
+    on_batch = budget.on_batch if limited else do_nothing
+    return bench.evaluator(graph, event, samples, searches=searches, on_batch=on_batch)

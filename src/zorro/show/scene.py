@@ -1,4 +1,4 @@
-"""How an explanation is laid out: which nodes of the neighbourhood are shown, and where."""
+"""How a node's explanation is laid out: which nodes around it are shown, and where."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ _ROOM = {True: 0.42, False: 0.16}
 
 @dataclass(frozen=True)
 class SceneNode:
-    """A node and where it stands: the query at (0, 0), others at about their hop's distance.
+    """A node and where it stands.
 
-    A selected node that is not within the scene's hops stands one ring further out.
+    Around a query, which stands at (0, 0), it is at about its hop's distance; a selected node that
+    is not within the scene's hops stands one ring further out. Where there is no query among the
+    nodes, the hop is 0.
     """
 
     id: int
@@ -36,19 +38,21 @@ class SceneNode:
 
 @dataclass(frozen=True)
 class Scene:
-    """The nodes and edges to draw, the query first.
+    """The nodes and edges to draw, the query first if it is a node.
 
     Args:
-        query: its id.
+        query: its id; None if the graph as a whole is asked about.
         nodes: from the inside out, by id on each ring.
         edges: pairs of places in `nodes`, each once, whatever its direction.
         hidden: how many nodes within the hops are left out.
+        bonds: what each of the edges is, if that is known: single, double, triple, aromatic.
     """
 
-    query: int
+    query: int | None
     nodes: tuple[SceneNode, ...]
     edges: tuple[tuple[int, int], ...]
     hidden: int
+    bonds: tuple[str | None, ...] = ()
 
 
 def scene_of(
@@ -215,16 +219,21 @@ def _grouped(edge_index: Tensor | Edges | EdgesByReceiver, ids: Sequence[int]) -
     )
 
 
-def _checked(edge_index: Tensor, ids: Sequence[int]) -> Edges:
+def check_edges(edge_index: Tensor) -> None:
+    """Raise `InputError` unless edges are pairs of node numbers (2, E)."""
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
         raise InputError(
             "edge_index: expected int64 numbers of shape (2, E), got "
             f"{edge_index.dtype} of shape {tuple(edge_index.shape)}"
         )
+    if edge_index.numel() and int(edge_index.min()) < 0:
+        raise InputError(f"edge_index: expected node numbers from 0, got {int(edge_index.min())}")
+
+
+def _checked(edge_index: Tensor, ids: Sequence[int]) -> Edges:
+    check_edges(edge_index)
     if edge_index.numel() == 0:
         return edges_of(edge_index, max(ids) + 1)
-    if int(edge_index.min()) < 0:
-        raise InputError(f"edge_index: expected node numbers from 0, got {int(edge_index.min())}")
     return edges_of(edge_index, max(*ids, int(edge_index.max())) + 1)
 
 

@@ -4,7 +4,7 @@ from made_runs import made_explanation, ring
 
 from zorro.graph.names import Names
 from zorro.show.page.card import Card
-from zorro.show.page.surroundings import Surroundings
+from zorro.show.page.node_surroundings import NodeSurroundings
 
 MARKUP = "<script>alert('1')</script>"
 
@@ -14,7 +14,7 @@ def parsed(card):
 
 
 def test_a_card_draws_the_kept_nodes_large():
-    shown = parsed(Card(made_explanation(), Surroundings(**ring())))
+    shown = parsed(Card(made_explanation(), NodeSurroundings(**ring())))
     circles = shown.findall(".//circle")
     assert sum(circle.get("r") == "7.0" for circle in circles) == 2
     assert sum(circle.get("fill") == "none" for circle in circles) == 1
@@ -30,7 +30,7 @@ def test_markup_in_names_stays_text():
     names = Names(nodes={7: MARKUP}, features={0: MARKUP}, classes=[MARKUP, MARKUP])
     graph = ring()
     shown = parsed(
-        Card(made_explanation(), Surroundings(**graph, predicted=graph["y"], names=names))
+        Card(made_explanation(), NodeSurroundings(**graph, predicted=graph["y"], names=names))
     )
     assert shown.find(".//script") is None
     assert "".join(shown.itertext()).count(MARKUP) >= 4

@@ -13,8 +13,9 @@ from made_runs import ring
 from served_runs import EXPLAINED, HERE, NAMES, Sluggish, events_of
 
 from zorro.runs import explain_many
+from zorro.runs.given import OneGraph
+from zorro.show.page.ground import Ground
 from zorro.show.web.app import create_app
-from zorro.show.web.desk import Ground
 from zorro.show.web.guard import Access
 from zorro.show.web.served import Served
 
@@ -44,12 +45,12 @@ def run(tmp_path_factory, graph, model):
 
 @pytest.fixture
 def ground(graph, model):
-    return Ground(model, graph["x"], graph["edge_index"])
+    return Ground(OneGraph(graph["x"], graph["edge_index"]), model, y=graph["y"], names=NAMES)
 
 
 @pytest.fixture
-def served(run, ground, graph):
-    return Served(run, ground, y=graph["y"], names=NAMES)
+def served(run, ground):
+    return Served(run, ground)
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def explained(client):
     """Ask for an explanation and return its events."""
 
     def explain(**asked):
-        answer = client.post("/api/explain", json={"run": 0, "node": 9, **asked})
+        answer = client.post("/api/explain", json={"run": 0, "query": 9, **asked})
         assert answer.status_code == 202, answer.text
         return events_of(client, answer.json()["job"])
 

@@ -149,7 +149,7 @@ def test_idle_connections_lock_nobody_out(served):
 
 def test_who_is_being_answered_is_not_dropped_for_others(served, slow):
     with serving(served, patience=SHORT, connections=8) as (port, _):
-        body = json.dumps({"run": 0, "node": 9, "max_seconds": 100}).encode()
+        body = json.dumps({"run": 0, "query": 9, "max_seconds": 100}).encode()
         head = POSTED.replace(b"1000", str(len(body)).encode()).replace(b"fidelity", b"explain")
         client = connected(port, head + body)
         status, started = answer(client)
@@ -173,7 +173,7 @@ def test_who_is_being_answered_is_not_dropped_for_others(served, slow):
 
 def test_where_all_are_being_answered_one_more_is_told_so(served, slow):
     with serving(served, patience=LONG, connections=2) as (port, _):
-        body = json.dumps({"run": 0, "node": 9, "max_seconds": 100}).encode()
+        body = json.dumps({"run": 0, "query": 9, "max_seconds": 100}).encode()
         head = POSTED.replace(b"1000", str(len(body)).encode()).replace(b"fidelity", b"explain")
         client = connected(port, head + body)
         job = answer(client)[1]["job"]

@@ -14,7 +14,7 @@ from served_runs import HERE
 from zorro.runs import open_run
 from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.show.page import payload
-from zorro.show.page.surroundings import Surroundings
+from zorro.show.page.node_surroundings import NodeSurroundings
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Broken, Served
 
@@ -35,7 +35,7 @@ def asked(*runs):
         listed = client.get("/api/runs")
         assert listed.status_code == 200, listed.text
         rows = [client.get(f"/api/runs/{number}/rows") for number in range(len(runs))]
-        details = [client.get(f"/api/runs/{number}/nodes/8") for number in range(len(runs))]
+        details = [client.get(f"/api/runs/{number}/queries/8") for number in range(len(runs))]
     return listed.json(), rows, details
 
 
@@ -88,10 +88,10 @@ def test_a_damaged_row_is_listed_with_its_reason_and_the_others_stay(folder, ser
     entry = listed["runs"][1]
     assert entry["broken"] is None
     assert (entry["summary"]["explained"], entry["summary"]["certified"]) == (2, 2)
-    assert [row["node"] for row in rows.json()["rows"]] == [7, 20]
-    assert rows.json()["failures"] == [{"node": 3, "error": "it broke"}]
+    assert [row["query"] for row in rows.json()["rows"]] == [7, 20]
+    assert rows.json()["failures"] == [{"query": 3, "error": "it broke"}]
     (damaged,) = rows.json()["unreadable"]
-    assert damaged["node"] == 8
+    assert damaged["query"] == 8
     assert damaged["reason"]
     assert detail.status_code == 409
     assert "node 8" in detail.json()["error"]
@@ -101,7 +101,7 @@ def test_a_damaged_row_is_listed_with_its_reason_and_the_others_stay(folder, ser
 def test_a_row_of_no_node_is_listed_too(folder, node):
     rewrite(folder, "node", node)
     _, (rows,), (detail,) = asked(Served(open_run(folder)))
-    assert [row["node"] for row in rows.json()["rows"]] == [7, 20]
+    assert [row["query"] for row in rows.json()["rows"]] == [7, 20]
     assert rows.json()["unreadable"][0]["position"] == 1
     assert rows.json()["unreadable"][0]["reason"].startswith("node")
     assert detail.status_code == 404
@@ -109,10 +109,10 @@ def test_a_row_of_no_node_is_listed_too(folder, node):
 
 def test_the_report_shows_a_damaged_row_too(folder, graph):
     rewrite(folder, "explanation", DEEP)
-    surroundings = Surroundings(x=graph["x"], edge_index=graph["edge_index"])
+    surroundings = NodeSurroundings(x=graph["x"], edge_index=graph["edge_index"])
     data = payload.of_run(open_run(folder), surroundings)
     assert sorted(data["details"]) == ["20", "7"]
-    assert [row["node"] for row in data["unreadable"]] == [8]
+    assert [row["query"] for row in data["unreadable"]] == [8]
     assert data["summary"]["certified"] == 2
 
 
@@ -202,7 +202,7 @@ def test_a_damaged_run_is_listed_with_its_reason_and_the_others_stay(
     assert second["broken"] is None
     assert len(good.json()["rows"]) == 3
     assert listed["live"] is True
-    assert listed["nodes"] == 40
+    assert second["queries"] == 40
 
 
 def test_a_run_that_is_damaged_while_it_is_served_is_listed_with_its_reason(folder, served):
@@ -221,4 +221,4 @@ def test_around_a_damaged_row_there_is_still_its_neighbourhood(folder, ground):
     rewrite(folder, "explanation", "{}")
     served = Served(open_run(folder), ground)
     with TestClient(create_app([served]), base_url=HERE) as client:
-        assert client.get("/api/runs/0/neighbourhood/8").json()["node"] == 8
+        assert client.get("/api/runs/0/drawings/8").json()["query"] == 8

@@ -18,7 +18,7 @@ def zorro(graph, model):
 
 
 def measured(client, **asked):
-    answer = client.post("/api/fidelity", json={"run": 0, "node": 9, **SET, **asked})
+    answer = client.post("/api/fidelity", json={"run": 0, "query": 9, **SET, **asked})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -43,7 +43,7 @@ def test_it_can_be_measured_against_a_class(client, zorro, run):
     predicted = run.explanation(9).predicted_class
     own = zorro.fidelity(9, **SET, samples=200, why_not=1 - predicted)
     assert measured(client, why_not=1 - predicted)["hits"] == own.hits
-    refused = client.post("/api/fidelity", json={"run": 0, "node": 9, **SET, "why_not": predicted})
+    refused = client.post("/api/fidelity", json={"run": 0, "query": 9, **SET, "why_not": predicted})
     assert refused.status_code == 422
     assert refused.json()["error"].startswith("why_not: expected another class")
 
@@ -55,7 +55,7 @@ def test_samples_that_a_search_may_have_seen_are_not_used(client):
 def test_requests_at_once_get_what_they_get_alone(client, zorro):
     nodes = [0, 6, 9, 11, 20, 30] * 4
     with ThreadPoolExecutor(8) as pool:
-        hits = list(pool.map(lambda node: measured(client, node=node)["hits"], nodes))
+        hits = list(pool.map(lambda node: measured(client, query=node)["hits"], nodes))
     assert hits == [zorro.fidelity(node, **SET, samples=200).hits for node in nodes]
 
 
@@ -73,10 +73,10 @@ def test_few_queries_stay_ready(served):
     [
         ({"nodes": [40]}, "nodes"),
         ({"features": [5]}, "features"),
-        ({"node": 40}, "node"),
-        ({"node": -1}, "node"),
-        ({"node": True}, "node"),
-        ({"node": "7"}, "node"),
+        ({"query": 40}, "query"),
+        ({"query": -1}, "query"),
+        ({"query": True}, "query"),
+        ({"query": "7"}, "query"),
         ({"nodes": [1.5]}, "nodes.0"),
         ({"nodes": None}, "nodes"),
         ({"nodes": list(range(limits.SELECTED + 1))}, "nodes"),
@@ -87,12 +87,12 @@ def test_few_queries_stay_ready(served):
     ],
 )
 def test_what_cannot_be_measured_is_named(client, changed, named):
-    answer = client.post("/api/fidelity", json={"run": 0, "node": 9, **SET, **changed})
+    answer = client.post("/api/fidelity", json={"run": 0, "query": 9, **SET, **changed})
     assert answer.status_code == 422
     assert answer.json()["error"].startswith(f"{named}: ")
 
 
 def test_without_the_graph_nothing_is_measured(client):
-    answer = client.post("/api/fidelity", json={"run": 1, "node": 9, **SET})
+    answer = client.post("/api/fidelity", json={"run": 1, "query": 9, **SET})
     assert answer.status_code == 409
     assert "read-only" in answer.json()["error"]

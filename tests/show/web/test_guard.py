@@ -52,7 +52,7 @@ def test_other_names_are_refused_whatever_is_asked(client, path, host):
     ],
 )
 def test_requests_of_other_sites_are_refused(client, origin, status):
-    asked = {"run": 0, "node": 9, "nodes": [7], "features": [0], "samples": 5}
+    asked = {"run": 0, "query": 9, "nodes": [7], "features": [0], "samples": 5}
     answer = client.post("/api/fidelity", json=asked, headers={"origin": origin})
     assert answer.status_code == status
 
@@ -68,7 +68,7 @@ def test_without_the_token_nothing_of_the_runs_is_served(with_token, path):
 
 
 def test_without_the_token_no_work_is_begun(with_token):
-    assert with_token.post("/api/explain", json={"run": 0, "node": 9}).status_code == 401
+    assert with_token.post("/api/explain", json={"run": 0, "query": 9}).status_code == 401
     assert with_token.get("/api/health", headers=COOKIE).json()["jobs"] == 0
     assert with_token.delete("/api/jobs/any").status_code == 401
 
@@ -196,7 +196,7 @@ def test_files_of_the_page_are_served_and_not_sent_twice(client):
     assert again.status_code == 304
 
 
-@pytest.mark.parametrize("path", [*ADDRESSES, "/nothing", "/api/runs/0/nodes/x"])
+@pytest.mark.parametrize("path", [*ADDRESSES, "/nothing", "/api/runs/0/queries/x"])
 def test_every_answer_forbids_what_the_page_does_not_need(client, path):
     headers = client.get(path).headers
     policy = headers["content-security-policy"]

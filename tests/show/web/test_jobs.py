@@ -10,8 +10,8 @@ from served_runs import events_of
 from zorro import Zorro
 from zorro.show.web import jobs as job_module
 from zorro.show.web import limits
-from zorro.show.web.comparing import method_names
 from zorro.show.web.jobs import BusyError, Jobs
+from zorro.show.web.method_names import method_names
 
 
 def wait_for(condition, seconds=5.0):
@@ -22,7 +22,7 @@ def wait_for(condition, seconds=5.0):
 
 
 def test_a_new_explanation_is_the_librarys_own(explained, served, graph, model):
-    events = explained(node=11)
+    events = explained(query=11)
     own = Zorro(model, graph["x"], graph["edge_index"], fresh_samples=300).explain(11)
     name, last = events[-1]
     assert name == "done"
@@ -54,11 +54,11 @@ def test_other_methods_answer_in_the_same_form(explained, client, method):
     name, said = explained(method=method)[-1]
     assert name == "done", said
     detail = said["detail"]
-    kept = client.get("/api/runs/0/nodes/9").json()
+    kept = client.get("/api/runs/0/queries/9").json()
     assert set(kept) <= set(detail)
     again = client.post(
         "/api/fidelity",
-        json={"run": 0, "node": 9, "nodes": detail["nodes"], "features": detail["features"]},
+        json={"run": 0, "query": 9, "nodes": detail["nodes"], "features": detail["features"]},
     ).json()
     # What is shown and then changed is measured on the same samples.
     assert detail["fidelity"]["value"] == pytest.approx(again["fidelity"])
@@ -72,7 +72,7 @@ def test_other_methods_answer_in_the_same_form(explained, client, method):
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
-        ({"node": 40}, "node"),
+        ({"query": 40}, "query"),
         ({"method": "pgexplainer"}, "method"),
         ({"method": "grad", "why_not": 0}, "why_not"),
         ({"tau": 1}, "tau"),
@@ -82,12 +82,12 @@ def test_other_methods_answer_in_the_same_form(explained, client, method):
     ],
 )
 def test_what_cannot_be_explained_is_named(client, asked, named):
-    answer = client.post("/api/explain", json={"run": 0, "node": 9, **asked})
+    answer = client.post("/api/explain", json={"run": 0, "query": 9, **asked})
     assert answer.status_code == 422
     assert answer.json()["error"].startswith(f"{named}: ")
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", "null", '{"run": 0, "node": NaN}'])
+@pytest.mark.parametrize("body", ["", "{", "[]", "null", '{"run": 0, "query": NaN}'])
 def test_a_body_that_is_no_request_is_refused(client, body):
     headers = {"content-type": "application/json"}
     answer = client.post("/api/explain", content=body, headers=headers)
@@ -96,13 +96,13 @@ def test_a_body_that_is_no_request_is_refused(client, body):
 
 
 def test_without_the_graph_nothing_is_explained(client):
-    assert client.post("/api/explain", json={"run": 1, "node": 9}).status_code == 409
+    assert client.post("/api/explain", json={"run": 1, "query": 9}).status_code == 409
 
 
 @pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize("method", ["zorro", "gnnexplainer"])
 def test_cancelling_stops_a_search_in_the_middle_of_a_forward_pass(client, app, method):
-    asked = {"run": 0, "node": 9, "method": method}
+    asked = {"run": 0, "query": 9, "method": method}
     job = client.post("/api/explain", json=asked).json()["job"]
     working = app.state.jobs.get(job)
     wait_for(lambda: any(t.name.startswith("zorro-job") for t in threading.enumerate()))
@@ -117,7 +117,7 @@ def test_after_a_method_was_cancelled_all_is_as_before(client, app, explained, m
     before = explained(method="gnnexplainer")[-1][1]["detail"]["masks"]
     model.slow = True  # for the next desk
     try:
-        app_desks = [client.post("/api/explain", json={"run": 0, "node": 9}) for _ in range(2)]
+        app_desks = [client.post("/api/explain", json={"run": 0, "query": 9}) for _ in range(2)]
         time.sleep(0.2)
         for answer in app_desks:
             client.delete(f"/api/jobs/{answer.json()['job']}")
@@ -130,7 +130,7 @@ def test_after_a_method_was_cancelled_all_is_as_before(client, app, explained, m
 @pytest.mark.usefixtures("slow")
 def test_a_job_that_waits_is_cancelled_at_once_and_too_many_are_refused(client):
     most = limits.JOBS + limits.WAITING_JOBS
-    every = [client.post("/api/explain", json={"run": 0, "node": 9}) for _ in range(most + 1)]
+    every = [client.post("/api/explain", json={"run": 0, "query": 9}) for _ in range(most + 1)]
     assert [answer.status_code for answer in every] == [202] * most + [429]
     assert "wait or cancel" in every[-1].json()["error"]
     waiting = every[-2].json()["job"]
@@ -141,7 +141,7 @@ def test_a_job_that_waits_is_cancelled_at_once_and_too_many_are_refused(client):
 
 
 def test_cancelling_what_has_ended_changes_nothing(client):
-    job = client.post("/api/explain", json={"run": 0, "node": 9}).json()["job"]
+    job = client.post("/api/explain", json={"run": 0, "query": 9}).json()["job"]
     events = events_of(client, job)
     assert client.delete(f"/api/jobs/{job}").status_code == 204
     assert events_of(client, job) == events

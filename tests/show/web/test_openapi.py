@@ -17,8 +17,9 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
 )
 from served_runs import NAMES  # noqa: E402
 
+from zorro.runs.given import OneGraph  # noqa: E402
+from zorro.show.page.ground import Ground  # noqa: E402
 from zorro.show.web.app import create_app  # noqa: E402
-from zorro.show.web.desk import Ground  # noqa: E402
 from zorro.show.web.served import Served  # noqa: E402
 
 EXAMPLES = 60  # of each address; all together they take less than half a minute
@@ -32,7 +33,9 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def fuzzed(run, graph, model):
-    served = Served(run, Ground(model, graph["x"], graph["edge_index"]), y=graph["y"], names=NAMES)
+    served = Served(
+        run, Ground(OneGraph(graph["x"], graph["edge_index"]), model, y=graph["y"], names=NAMES)
+    )
     app = create_app([served, Served(run)])
     with TestClient(app, base_url="http://127.0.0.1"):  # threads end with it
         yield schemathesis.openapi.from_asgi(
@@ -44,7 +47,7 @@ def aim(case):
     """Bring most numbers into the range of what there is, or few requests would get far."""
     for values in (case.path_parameters, case.body):
         if isinstance(values, dict):
-            for name, size in (("run", 2), ("node", 42), ("why_not", 3)):
+            for name, size in (("run", 2), ("query", 42), ("why_not", 3)):
                 if isinstance(values.get(name), int):
                     values[name] %= size
             for name, size in (("nodes", 41), ("features", 6)):

@@ -19,18 +19,18 @@ def test_the_list_says_what_can_be_done(client, served, run):
         zip("01234", ("ant", "bee", "cat", "dog", "emu"), strict=True)
     )
     assert answer["live"] is True
-    assert answer["nodes"] == 40
+    assert answer["runs"][0]["queries"] == 40
     assert answer["limits"]["samples"] == 1000
-    assert answer["methods"][0] == "zorro"
-    assert {"grad", "gnnexplainer"} <= set(answer["methods"])
+    assert answer["runs"][0]["methods"][0] == "zorro"
+    assert {"grad", "gnnexplainer"} <= set(answer["runs"][0]["methods"])
     # These need training, or to be told how much to choose.
-    assert not {"pgexplainer", "random"} & set(answer["methods"])
+    assert not {"pgexplainer", "random"} & set(answer["runs"][0]["methods"])
 
 
 def test_rows_and_details_are_those_of_the_report(client, served, run):
     rows = client.get("/api/runs/0/rows").json()["rows"]
     assert rows == [payload.row(e, served.surroundings) for e in run]
-    detail = client.get("/api/runs/0/nodes/9").json()
+    detail = client.get("/api/runs/0/queries/9").json()
     expected = payload.detail(run.explanation(9), served.surroundings)
     assert {name: detail[name] for name in expected} == expected
     assert detail["row"] == rows[1]
@@ -45,7 +45,7 @@ def test_rows_follow_a_run_that_grows(client, served, run, monkeypatch):
 
 
 def test_a_run_without_its_graph_shows_no_neighbourhoods(client):
-    detail = client.get("/api/runs/1/nodes/9").json()
+    detail = client.get("/api/runs/1/queries/9").json()
     assert detail["scene"] is None
     assert detail["values"] is None
 
@@ -53,16 +53,16 @@ def test_a_run_without_its_graph_shows_no_neighbourhoods(client):
 @pytest.mark.parametrize(
     ("path", "status", "named"),
     [
-        ("/api/runs/0/nodes/7", 404, "node"),
-        ("/api/runs/9/nodes/9", 404, "run"),
-        ("/api/runs/0/nodes/-1", 422, "node"),
-        ("/api/runs/0/nodes/x", 422, "node"),
-        ("/api/runs/0/nodes/99999999999999999999", 422, "node"),
-        ("/api/runs/0/neighbourhood/40", 422, "node"),
-        ("/api/runs/0/neighbourhood/9?most=100000", 422, "most"),
+        ("/api/runs/0/queries/7", 404, "query"),
+        ("/api/runs/9/queries/9", 404, "run"),
+        ("/api/runs/0/queries/-1", 422, "query"),
+        ("/api/runs/0/queries/x", 422, "query"),
+        ("/api/runs/0/queries/99999999999999999999", 422, "query"),
+        ("/api/runs/0/drawings/40", 422, "query"),
+        ("/api/runs/0/drawings/9?most=100000", 422, "most"),
         ("/api/runs/0/candidates/9?kind=edges", 422, "kind"),
         ("/api/runs/0/candidates/9?limit=0", 422, "limit"),
-        ("/api/runs/1/neighbourhood/9", 409, "run"),
+        ("/api/runs/1/drawings/9", 409, "run"),
         ("/api/jobs/none/events", 404, "job"),
         ("/api/nothing", 404, ""),
     ],
@@ -76,11 +76,10 @@ def test_what_is_not_there_is_said(client, path, status, named):
 
 def test_the_neighbourhood_has_all_candidates_if_there_is_room(client, graph, model):
     candidates = Zorro(model, graph["x"], graph["edge_index"]).meter(9).graph.candidates
-    answer = client.get("/api/runs/0/neighbourhood/9?most=400").json()
-    assert answer["candidates"] == candidates.numel()
+    answer = client.get("/api/runs/0/drawings/9?most=400").json()
     assert sorted(node[0] for node in answer["scene"]["nodes"]) == sorted(candidates.tolist())
     assert answer["scene"]["hidden"] == 0
-    few = client.get("/api/runs/0/neighbourhood/20?most=3").json()["scene"]
+    few = client.get("/api/runs/0/drawings/20?most=3").json()["scene"]
     assert len(few["nodes"]) == 4
     assert few["hidden"] == candidates.numel() - 4
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from zorro.noise import Draws
+from zorro.noise.dense_columns import AddressedDraws
 from zorro.noise.streams import BLOCK
 
 _BATCH = 5e8  # nanoseconds that a batch of noise may take, roughly
 _LEAST_SAMPLES = 4
 _SMALL = 1 << 16  # numbers of a column: it is cheaper to keep all of it than to draw parts twice
 _NUMBERS_AT_ONCE = 1 << 22  # of a change of some columns
+_COLUMNS_AT_ONCE = 1 << 19  # numbers of columns at all nodes, that stay in the caches
 
 
 class ChangedInput:
@@ -58,6 +60,16 @@ class ChangedInput:
         """H, of all weights together."""
         return self._weight.size(1)
 
+    @property
+    def samples(self) -> int:
+        """S."""
+        return self._draws.shape[0]
+
+    @property
+    def true_product(self) -> Tensor:
+        """X W, as (n, 1, H)."""
+        return self._true.unsqueeze(1)
+
     def noise_products(self) -> Iterator[tuple[slice, Tensor]]:
         """Yield Z W (n, s, H) of some samples at a time."""
         if self.noise is not None:
@@ -81,6 +93,23 @@ class ChangedInput:
                 parts.append(product)
         if keeps:
             self.noise = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    @property
+    def can_mix(self) -> bool:
+        """Whether noise can be mixed a column at a time, without its product with the weights."""
+        return isinstance(self._draws, AddressedDraws) and not self.x.is_cuda
+
+    def mixed_noise(self, mixes: Sequence[Callable[[Tensor], Tensor]]) -> Iterator[list[Tensor]]:
+        """Yield A Z of matrices A (q, n), as (d, q, s) each, a block of samples at a time.
+
+        Args:
+            mixes: give the products A V of values (n, s).
+        """
+        assert isinstance(self._draws, AddressedDraws)
+        samples = torch.arange(self._draws.shape[0], device=self.x.device)
+        for some in torch.split(samples, BLOCK):
+            self._on_batch()
+            yield self._draws.only(some).mixed(mixes)
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
         """Return Σ_s (X − Z_s)ᵀ V_s over some rows (v,), for values (v, S, h), as (d, h)."""
@@ -108,9 +137,22 @@ class ChangedInput:
             yield from self._runs(columns)
             return
         a_column = max(1, self._kept.shape[1] * self._kept.shape[2])
-        for some in torch.split(columns, max(1, _NUMBERS_AT_ONCE // a_column)):
+        for some in torch.split(columns, max(1, _COLUMNS_AT_ONCE // a_column)):
             self._on_batch()
             yield some, self._drawn(some)
+
+    def column_by_column(
+        self, columns: Tensor, rows: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield some rows (v,), some columns (c,) and X − Z there (c, v, S), till all have been."""
+        samples = max(1, self._draws.shape[0])
+        for some_rows in torch.split(rows, max(1, self._numbers // 4 // samples)):
+            a_column = max(1, some_rows.numel() * samples)
+            true = self.x[some_rows]
+            for some in torch.split(columns, max(1, _COLUMNS_AT_ONCE // a_column)):
+                self._on_batch()
+                noise = self._draws.columns(some, some_rows)
+                yield some_rows, some, true[:, some].t().unsqueeze(2) - noise
 
     def product(self, columns: Tensor, rows: Tensor) -> Tensor:
         """Return (X − Z) W over some columns (k,), at some rows (v,), as (v, S, H)."""
@@ -126,7 +168,8 @@ class ChangedInput:
         result = self._weight.new_zeros(rows.numel(), self._draws.shape[0], self._weight.size(1))
         if columns.numel() == 0 or rows.numel() == 0:
             return result
-        at_once = max(1, _NUMBERS_AT_ONCE // (columns.numel() * self._draws.shape[0]))
+        a_row = columns.numel() * self._draws.shape[0]
+        at_once = max(1, min(_NUMBERS_AT_ONCE, self._numbers // 2) // a_row)
         for some in torch.split(torch.arange(rows.numel(), device=rows.device), at_once):
             change = self.at(columns, rows[some])  # (k, v, S)
             flat = change.flatten(1).t() @ self._weight[columns]  # (v · S, H)
@@ -137,6 +180,16 @@ class ChangedInput:
         if self.noise is not None:
             return self._true[rows].unsqueeze(1) - self.noise[rows]
         return self._product_of(torch.arange(self.x.size(1), device=rows.device), rows)
+
+    def rows_at_once(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """Split rows into parts whose products fit into the memory."""
+        a_row = self._draws.shape[0] * max(1, self.width)
+        return torch.split(rows, max(1, self._numbers // 2 // a_row))
+
+    @property
+    def _numbers(self) -> int:
+        """How many numbers fit into the memory."""
+        return self._memory // self.x.element_size()
 
     @property
     def _most_kept(self) -> int:
@@ -156,7 +209,7 @@ class ChangedInput:
         """Yield columns that are kept side by side, and X − Z, of which nothing is copied."""
         places, order = self._places(columns).sort()
         a_column = max(1, self._kept.shape[1] * self._kept.shape[2])
-        at_once = max(1, _NUMBERS_AT_ONCE // a_column)
+        at_once = max(1, _COLUMNS_AT_ONCE // a_column)
         ends = (places.diff() != 1).nonzero().flatten() + 1
         for run in torch.tensor_split(torch.arange(places.numel()), ends.cpu()):
             for some in torch.split(run, at_once):
@@ -183,4 +236,5 @@ class ChangedInput:
         self._columns.update((column, start + place) for place, column in enumerate(new))
 
     def _drawn(self, columns: Tensor) -> Tensor:
-        return self.x[:, columns].t().unsqueeze(2) - self._draws.columns(columns)
+        noise = self._draws.columns(columns)  # its own memory
+        return torch.sub(self.x[:, columns].t().unsqueeze(2), noise, out=noise)

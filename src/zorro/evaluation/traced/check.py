@@ -11,10 +11,10 @@ from zorro.evaluation.batched import BatchedEvaluator
 from zorro.evaluation.traced.evaluator import TracedEvaluator
 from zorro.evaluation.traced.layers import Unserved
 from zorro.evaluation.traced.program import Program
-from zorro.model.agreement import same_output
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws
+from zorro.question.event import Event
 
 _LARGE, _VERY_LARGE = 1 << 19, 1 << 20  # entries of the graph's features
 
@@ -24,6 +24,7 @@ def check(
     program: Program,
     graph: ComputationalGraph,
     draws: Draws,
+    event: Event | None,
     *,
     memory: int,
 ) -> None:
@@ -38,7 +39,9 @@ def check(
     samples = min(1 if entries > _LARGE else 3, draws.shape[0])
     few = DenseDraws(draws.matrices(torch.arange(samples, device=graph.x.device)))
     independent = not program.looks_at_all_nodes
-    asked = BatchedEvaluator(predictor, graph, few, memory=memory, independent=independent)
+    asked = BatchedEvaluator(
+        predictor, graph, few, memory=memory, event=event, independent=independent
+    )
     try:
         traced = TracedEvaluator(
             predictor, program, graph, few, asked, memory=memory, always_by_row=True
@@ -51,7 +54,7 @@ def check(
     noise = few.matrices(torch.arange(few.shape[0], device=graph.x.device))
     inputs = [torch.where(selection.mask, graph.candidate_x, noise) for selection in run]
     theirs = torch.cat([asked.run(torch.cat(inputs)), *again])
-    if not same_output(ours, theirs):
+    if not predictor.same(ours, theirs):
         worst = int((ours - theirs).abs().amax(-1).argmax())
         raise Unserved(
             f"its traced scores {[round(float(v), 4) for v in ours[worst]]} are not the model's "

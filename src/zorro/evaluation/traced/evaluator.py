@@ -24,7 +24,6 @@ from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.draws import JoinedDraws
 
 # Where the two best scores are closer than this, rounding could decide: the model itself is asked.
 # Relative to 1 + the largest score; on the paper's models no score was off by more than 2e-6, and
@@ -131,11 +130,14 @@ class TracedEvaluator(Evaluator):
             keeps_noise=searches,
         )
         self._terms: list[Terms] = []
+        of_linear = LinearTerms(linear, self._changed)
         if linear:
-            self._terms.append(LinearTerms(linear, self._changed))
+            self._terms.append(of_linear)
         if heard:
             self._terms.append(HeardTerms(heard, self._changed, draws, on_batch))
         self._noise_states = self._states_of_noise() if known is None else known.states
+        if not heard:
+            of_linear.noise_states = self._noise_states
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
         numbers = memory // 32
         if not graph.x.is_cuda:
@@ -145,6 +147,8 @@ class TracedEvaluator(Evaluator):
         self._changes_at_once = self._pairs_at_once * max(1, min(_MOST_JOINED, least))
         self._last: _Base | None = None
         self._kept_noise: dict[int, Tensor] = {}
+        # Numbers of noise, or of its change, that are made at a time: an eighth of the memory.
+        self._noise_numbers = min(_NOISE_NUMBERS, max(1, memory // 8 // self._x.element_size()))
         self._most_kept = memory // 8 // max(1, self._x.numel() * self._x.element_size())
 
     def only(self, samples: Tensor) -> TracedEvaluator:
@@ -163,7 +167,7 @@ class TracedEvaluator(Evaluator):
         }
         products = [one._changed.noise for one in every if one._changed.noise is not None]
         product = torch.cat(products, dim=1) if len(products) == len(every) else None
-        draws = JoinedDraws([one._draws for one in every])
+        draws = self._draws.joined([one._draws for one in every[1:]])
         return self._on(draws, _OfNoise(states, product))
 
     def _on(self, draws: Draws, known: _OfNoise) -> TracedEvaluator:
@@ -229,7 +233,7 @@ class TracedEvaluator(Evaluator):
         base = self._base(selection, recorded=True)
         scores = base.scores.expand(columns.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
-        at_once = max(1, _NOISE_NUMBERS // max(1, selection.rows.numel() * self.samples))
+        at_once = max(1, self._noise_numbers // max(1, selection.rows.numel() * self.samples))
         for first in range(0, columns.numel(), at_once):
             part = slice(first, first + at_once)
             toggled = together(
@@ -239,7 +243,9 @@ class TracedEvaluator(Evaluator):
                 ]
             )
             pairs = toggled.differs.nonzero()  # (p, 2): candidate, sample
-            self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part])
+            # Of each pair a change of all selected rows is made.
+            most = self._noise_numbers // max(1, selection.rows.numel())
+            self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part], most=most)
         return self._settled(scores, ran, selection, columns=columns)
 
     def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
@@ -247,7 +253,7 @@ class TracedEvaluator(Evaluator):
         scores = base.scores.expand(rows.numel(), -1, -1).clone()  # (k, S, C)
         ran = torch.zeros_like(scores[:, :, 0], dtype=torch.bool)  # (k, S)
         width = sum(state.size(2) for state in base.states.values())
-        at_once = max(1, _NOISE_NUMBERS // max(1, width * self.samples))
+        at_once = max(1, self._noise_numbers // max(1, width * self.samples))
         for first in range(0, rows.numel(), at_once):
             part = slice(first, first + at_once)
             toggled = together(
@@ -279,7 +285,7 @@ class TracedEvaluator(Evaluator):
             self._on_batch()
             self._runs += some.numel()
             with undisturbed(self._predictor.model), torch.enable_grad():
-                scores = self._predictor.as_columns(self._program.run(few))
+                scores = self._predictor.read(self._program.run(few))
                 aim = self.event.log_probability(scores).sum()
                 parts.append(torch.autograd.grad(aim, list(few.values())))
         joined = [torch.cat(gradients, dim=1) for gradients in zip(*parts, strict=True)]
@@ -292,6 +298,8 @@ class TracedEvaluator(Evaluator):
         base: _Base,
         scores: Tensor,
         ran: Tensor,
+        *,
+        most: int | None = None,
     ) -> None:
         """Run some pairs (p, 2) of candidates and samples, into scores (k, S, C) and ran (k, S).
 
@@ -301,8 +309,10 @@ class TracedEvaluator(Evaluator):
             base: what they change.
             scores: get the pairs' scores.
             ran: gets true at the pairs.
+            most: pairs whose changes may be made at a time.
         """
-        for some in _chunks(pairs, self._changes_at_once):
+        at_once = self._changes_at_once if most is None else min(self._changes_at_once, most)
+        for some in _chunks(pairs, max(1, at_once)):
             candidate, sample = some.t()
             changes = changes_of(candidate, sample)
             share = max(self._share_changed(change) for change in changes.values())
@@ -314,7 +324,7 @@ class TracedEvaluator(Evaluator):
                     output = self._program.run_changes(
                         few, base.record, always_by_row=self._always_by_row
                     )
-                scores[candidate[part], sample[part]] = self._predictor.as_columns(output)
+                scores[candidate[part], sample[part]] = self._predictor.read(output)
             ran[candidate, sample] = True
 
     def _share_changed(self, change: Change) -> float:
@@ -338,7 +348,7 @@ class TracedEvaluator(Evaluator):
             few = {node: state[:, some] for node, state in states.items()}
             record = Record() if recorded else None
             with self._running(some.numel()):
-                parts.append(self._predictor.as_columns(self._program.run(few, record)))
+                parts.append(self._predictor.read(self._program.run(few, record)))
             records.extend([] if record is None else [record])
         scores = torch.cat(parts)
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
@@ -378,7 +388,7 @@ class TracedEvaluator(Evaluator):
         if unsure.numel() == 0:
             return scores
         base = selection.mask  # (n, d)
-        for some in _chunks(unsure, max(1, _NOISE_NUMBERS // max(1, self._x.numel()))):
+        for some in _chunks(unsure, max(1, self._noise_numbers // max(1, self._x.numel()))):
             candidate, sample = some.t()
             mask = base.repeat(some.size(0), 1, 1)  # (u, n, d)
             each = torch.arange(some.size(0), device=self.device)

@@ -51,6 +51,11 @@ class Mixing:
         self._device = device
         self._dtype = dtype
 
+    @property
+    def non_zeros(self) -> int:
+        """How many numbers it has that are not zero."""
+        return int(self._columns.nnz)
+
     def times(self, values: Tensor) -> Tensor:
         """Return the product with values (m, …), as (r, …); it may be the values themselves."""
         if self._is_identity:

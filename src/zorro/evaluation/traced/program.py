@@ -271,7 +271,9 @@ class Program:
         return node.target in _UNCHANGED_FUNCTIONS and not node.kwargs.get("training", False)
 
     def _find_needed(self) -> None:
-        target = torch.tensor([self._graph.target], device=self._graph.x.device)
+        target = torch.tensor(self._graph.readout.wanted, device=self._graph.x.device)
+        if target.numel() > 1:
+            raise Unserved("several links are compared")
         for node in reversed(self._nodes):
             if node.op == "output":
                 self._need(_only(node), target)
@@ -309,6 +311,9 @@ class Program:
         if isinstance(module, Aggregation):
             return self._planned_pooling(node, module)
         given = node.args[0] if node.args else None
+        picked = self._picked_rows(node)
+        if picked is not None:
+            return picked
         if not isinstance(given, fx.Node) or given not in self._raw:
             return None
         projection = self._projection(node, module)
@@ -317,6 +322,25 @@ class Program:
         return given, lambda rows: rows.mixed(
             [(rows.identity(), projection.weight)], bias=projection.bias
         )
+
+    def _picked_rows(self, node: fx.Node) -> _PlannedCall | None:
+        """Return how rows are picked by their numbers, as the ends of links are, if they are."""
+        if node.target is operator.getitem and len(node.args) == 2:
+            given, index = node.args
+        elif node.target in (torch.index_select, "index_select") and len(node.args) == 3:
+            given, dim, index = node.args
+            if dim != 0:
+                return None
+        else:
+            return None
+        numbers = self._static.get(index) if isinstance(index, fx.Node) else None
+        if not isinstance(given, fx.Node) or given in self._static:
+            return None
+        if not isinstance(numbers, Tensor) or numbers.dim() != 1 or numbers.is_floating_point():
+            return None
+        if numbers.dtype == torch.bool:
+            return None
+        return given, lambda rows: rows.picking(numbers)
 
     def _planned_layer(self, node: fx.Node, layer: MessagePassing) -> _PlannedCall:
         called = inspect.signature(layer.forward).bind(*node.args, **node.kwargs)

@@ -60,6 +60,13 @@ class Rows:
         """Return the wanted rows of the identity."""
         return self.of(sp.csr_matrix(sp.eye_array(self.nodes)))
 
+    def picking(self, numbers: Tensor) -> Plan:
+        """Plan rows that are others by their numbers (k,): the wanted ones of X[numbers]."""
+        chosen = numbers[self.wanted.to(numbers.device)].cpu().numpy()
+        ones, places = np.ones(chosen.size), np.arange(chosen.size)
+        matrix = sp.csr_matrix((ones, (places, chosen)), shape=(chosen.size, self.nodes))
+        return self.mixed([(matrix, None)])
+
     def mixed(
         self,
         terms: Sequence[tuple[Any, Tensor | None]],

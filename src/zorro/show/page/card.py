@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from zorro.elements import FEATURES, KINDS, NODES
 from zorro.explanation import Explanation
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import phrases
 from zorro.graph.names import Names, label
 from zorro.show.page.drawing import svg
-from zorro.show.page.surroundings import Surroundings
+from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.surroundings import Surroundings, group_name
 
 _MOST_LISTED = 20
 
 
 @dataclass(frozen=True)
 class Card:
-    """An explanation with its neighbourhood and in the words of its data set.
+    """An explanation with a drawing and in the words of its data set.
 
     Args:
         explanation: to show.
@@ -24,33 +26,39 @@ class Card:
     """
 
     explanation: Explanation
-    surroundings: Surroundings = field(default_factory=Surroundings)
+    surroundings: Surroundings = field(default_factory=NodeSurroundings)
 
     def _repr_html_(self) -> str:
-        e, names = self.explanation, self.surroundings.names
-        scene = self.surroundings.scene(e)
+        e, around = self.explanation, self.surroundings
+        scene = around.scene(e.query.index, e.nodes, hops=e.graph.hops)
         return card(
-            phrases(e.claim, names),
-            _lines(e, names),
-            drawing="" if scene is None else svg(scene, self.surroundings),
+            phrases(e.claim, around.names),
+            _lines(e, around),
+            drawing="" if scene is None else svg(e.query, scene, around),
         )
 
 
-def _lines(explanation: Explanation, names: Names) -> list[tuple[str, str]]:
-    fidelity = explanation.fidelity
+def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, str]]:
+    e, names, fidelity = explanation, around.names, explanation.fidelity
+    kept = {
+        NODES: (names.node, [around.node_label(e.query.index, node) for node in e.nodes]),
+        FEATURES: (names.feature, [_feature(group, names) for group in e.elements(FEATURES)]),
+    }
     return [
-        (f"{names.node}s", _listed([label(names.nodes, n) or str(n) for n in explanation.nodes])),
-        (
-            f"{names.feature}s",
-            _listed([label(names.features, f) or str(f) for f in explanation.features]),
-        ),
+        *((f"{kept[kind][0]}s", _listed(kept[kind][1])) for kind in KINDS if kind in e.selected),
         (
             "fidelity",
             f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}] on "
             f"{fidelity.samples:,} unseen samples",
         ),
-        ("status", explanation.status),
+        ("status", e.status),
     ]
+
+
+def _feature(members: tuple[int, ...], names: Names) -> str:
+    if len(members) > 1:
+        return group_name(members, names)
+    return label(names.features, members[0]) or str(members[0])
 
 
 def _listed(texts: list[str]) -> str:

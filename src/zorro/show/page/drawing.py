@@ -1,77 +1,114 @@
-"""A neighbourhood as a small static SVG, for places that run no scripts."""
+"""A scene as a small static SVG, for places that run no scripts."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from html import escape
 
-from zorro.graph.names import Names, label
+from zorro.question import Query
 from zorro.show import palette
+from zorro.show.bonds import strokes
 from zorro.show.page.surroundings import Surroundings
 from zorro.show.scene import Scene, SceneNode
 
 _WIDTH, _HEIGHT, _MARGIN = 460, 360, 34
+_MOST_PER_EDGE = 60.0  # pixels
 _RADIUS = {True: 7.0, False: 3.5}
+_ATOM = 10.0  # the radius of a mark that holds a letter
+_APART = 4.0  # pixels between the lines of a bond
+_DASHED = ' stroke-dasharray="3 3"'
 _MOST_LABELS = 16
 
+Place = tuple[float, float]
 
-def svg(scene: Scene, surroundings: Surroundings) -> str:
-    """Return the drawing of a scene; kept nodes are large, the query has a ring."""
-    reach = max((max(abs(node.x), abs(node.y)) for node in scene.nodes), default=0) or 1
-    scale = (min(_WIDTH, _HEIGHT) / 2 - _MARGIN) / reach
 
-    def at(node: SceneNode) -> tuple[float, float]:
-        return _WIDTH / 2 + node.x * scale, _HEIGHT / 2 - node.y * scale
-
-    edges = "".join(_edge(*at(scene.nodes[i]), *at(scene.nodes[j])) for i, j in scene.edges)
+def svg(query: Query, scene: Scene, surroundings: Surroundings) -> str:
+    """Return the drawing of a scene; kept nodes are large, the query has a ring if it is a node."""
+    at = _fitted(scene)
+    bonds = scene.bonds or (None,) * len(scene.edges)
+    edges = "".join(
+        _edge(at(scene.nodes[i]), at(scene.nodes[j]), bond)
+        for (i, j), bond in zip(scene.edges, bonds, strict=True)
+    )
     # What matters is drawn last, on top.
     order = sorted(scene.nodes, key=lambda node: (node.selected, node.id == scene.query))
     nodes = "".join(
-        _node(node, *at(node), is_query=node.id == scene.query, surroundings=surroundings)
+        _node(node, *at(node), query=query.index, scene=scene, surroundings=surroundings)
         for node in order
     )
     stressed = [node for node in scene.nodes if node.selected or node.id == scene.query]
     labels = "".join(
-        _label(node, *at(node), surroundings.names) for node in stressed[:_MOST_LABELS]
+        _label(node, *at(node), surroundings.node_label(query.index, node.id))
+        for node in ([] if surroundings.kinds.are_atoms else stressed[:_MOST_LABELS])
     )
-    title = escape(f"{surroundings.names.of_node(scene.query)} and its neighbourhood")
+    whole = "" if scene.query is None else " and its neighbourhood"
+    title = escape(f"{surroundings.names.of_query(query)}{whole}")
     return (
         f'<svg role="img" width="{_WIDTH}" height="{_HEIGHT}" '
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}"><title>{title}</title>{edges}{nodes}{labels}</svg>'
     )
 
 
-def _edge(x: float, y: float, other_x: float, other_y: float) -> str:
-    return (
-        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{other_x:.1f}" y2="{other_y:.1f}" '
-        f'stroke="{palette.CONTEXT}" stroke-opacity=".6"/>'
+def _fitted(scene: Scene) -> Callable[[SceneNode], Place]:
+    """Return what gives a node's place: of rings the centre stays in the middle."""
+    reaches = [
+        max((abs(place) for place in places), default=0.0) or 1.0
+        for places in ([node.x for node in scene.nodes], [node.y for node in scene.nodes])
+    ]
+    room = (_WIDTH / 2 - _MARGIN, _HEIGHT / 2 - _MARGIN)
+    if scene.query is not None:
+        scale = min(room) / max(reaches)
+    else:
+        scale = min(_MOST_PER_EDGE, *(r / reach for r, reach in zip(room, reaches, strict=True)))
+    return lambda node: (_WIDTH / 2 + node.x * scale, _HEIGHT / 2 - node.y * scale)
+
+
+def _edge(one: Place, other: Place, bond: str | None) -> str:
+    length = math.dist(one, other) or 1.0
+    aside = ((other[1] - one[1]) / length * _APART, (one[0] - other[0]) / length * _APART)
+    return "".join(
+        f'<line x1="{one[0] + shift * aside[0]:.1f}" y1="{one[1] + shift * aside[1]:.1f}" '
+        f'x2="{other[0] + shift * aside[0]:.1f}" y2="{other[1] + shift * aside[1]:.1f}" '
+        f'stroke="{palette.CONTEXT}" stroke-opacity="{".6" if bond is None else "1"}"'
+        f"{_DASHED if dashed else ''}/>"
+        for shift, dashed in strokes(bond)
     )
 
 
 def _node(
-    node: SceneNode, x: float, y: float, *, is_query: bool, surroundings: Surroundings
+    node: SceneNode, x: float, y: float, *, query: int, scene: Scene, surroundings: Surroundings
 ) -> str:
-    answer = surroundings.answer(node.id)
-    known = palette.PLAIN if answer is None else palette.class_colour(answer)
-    fill = known if node.selected else palette.CONTEXT
-    said = surroundings.names.of_node(node.id)
-    if answer is not None:
-        said += f", {surroundings.names.of_class(answer)}"
+    kinds, number = surroundings.kinds, surroundings.kind(query, node.id)
+    known = palette.PLAIN if number is None else kinds.colour(number)
+    name = f"{surroundings.names.node} {surroundings.node_label(query, node.id)}"
+    said = name if number is None else f"{name}, {kinds.name(number)}"
+    title = f"<title>{escape(said)}</title>"
+    if kinds.are_atoms and number is not None:
+        fill = known if node.selected else "white"
+        letters = palette.on(known) if node.selected else palette.INK
+        return (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_ATOM}" fill="{fill}" '
+            f'stroke="{palette.INK if node.selected else palette.CONTEXT}">{title}</circle>'
+            f'<text x="{x:.1f}" y="{y + 4:.1f}" font-size="11" fill="{letters}" '
+            f'text-anchor="middle">{escape(kinds.name(number)[:2])}</text>'
+        )
     ring = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="none" stroke="currentColor" '
         'stroke-width="2"/>'
-        if is_query
+        if node.id == scene.query
         else ""
     )
+    fill = known if node.selected else palette.CONTEXT
     return (
         f'{ring}<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS[node.selected]}" fill="{fill}">'
-        f"<title>{escape(said)}</title></circle>"
+        f"{title}</circle>"
     )
 
 
-def _label(node: SceneNode, x: float, y: float, names: Names) -> str:
-    text = escape(label(names.nodes, node.id) or str(node.id))
+def _label(node: SceneNode, x: float, y: float, text: str) -> str:
     is_left = node.x < 0
     return (
         f'<text x="{x + (-13 if is_left else 13):.1f}" y="{y + 4:.1f}" font-size="11" '
-        f'fill="currentColor" text-anchor="{"end" if is_left else "start"}">{text}</text>'
+        f'fill="currentColor" text-anchor="{"end" if is_left else "start"}">{escape(text)}</text>'
     )

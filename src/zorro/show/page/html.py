@@ -14,9 +14,11 @@ from typing import Any
 # In the order in which they are read: later ones use earlier ones.
 REPORT_SCRIPTS = (
     "vendor/d3.min.js",
+    "levels.js",
     "wording.js",
     "fitted.js",
     "marks.js",
+    "scene_fit.js",
     "scene_keys.js",
     "scene.js",
     "heatmap.js",

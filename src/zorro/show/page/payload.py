@@ -9,23 +9,22 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from zorro.elements import FEATURES, KINDS, NODES, Kind
 from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
 from zorro.explanation.sentence import phrases
-from zorro.graph.names import Names, label
+from zorro.graph.names import Labels, label
 from zorro.runs import Run
 from zorro.show import palette
 from zorro.show.page import contents
 from zorro.show.page.contents import Contents
-from zorro.show.page.surroundings import Surroundings
+from zorro.show.page.surroundings import Elements, Surroundings, group_name, significant
 from zorro.show.scene import Scene
 
 Plain = dict[str, Any]
 Alternatives = Mapping[int, Sequence[Explanation]]
 
-# A heat map of more is neither read nor worth its size; the page says what is left out.
-_MOST_ROWS = 60
-_MOST_COLUMNS = 120
+_SIZES = ("graphs", "nodes", "features", "edges")
 _MOST_STEPS = 600
 _MOST_CLASSES = 4  # of which the probability is given
 
@@ -37,7 +36,8 @@ def of_run(
     held = contents.read(run)
     others = alternatives or {}
     details = {
-        str(e.node): detail(e, surroundings, others.get(e.node, ())) for e in held.explanations
+        str(e.query.index): detail(e, surroundings, others.get(e.query.index, ()))
+        for e in held.explanations
     }
     return {
         "summary": summary(run, held, surroundings),
@@ -45,7 +45,7 @@ def of_run(
         "details": details,
         "failures": failures(held),
         "unreadable": unreadable(held),
-        "labels": labels(surroundings.names, details.values()),
+        "labels": labels(surroundings, details.values()),
     }
 
 
@@ -61,8 +61,11 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "explained": len(explanations),
         "certified": sum(e.certified for e in explanations),
         "failed": len(held.failures),
-        "medianNodes": _median(len(e.nodes) for e in explanations),
-        "medianFeatures": _median(len(e.features) for e in explanations),
+        "kept": kinds_of(run),
+        "medians": {
+            kind: _median(len(e.elements(kind)) for e in explanations) for kind in kinds_of(run)
+        },
+        "medianSize": _median(e.graph.num_nodes for e in explanations),
         "right": _right(explanations, surroundings),
         "tau": parameters["tau"],
         "delta": parameters.get("delta"),
@@ -73,13 +76,12 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "unseenSamples": sorted({min(measured), max(measured)}) if measured else [],
         "whyNot": parameters.get("why_not"),
         "contrast": parameters.get("contrast"),
-        "data": {name: manifest["data"].get(name) for name in ("nodes", "features", "edges")},
+        "data": {name: manifest["data"].get(name) for name in _SIZES},
         "model": manifest["model"]["class"],
         "versions": manifest["versions"],
         "made": manifest["made"]["at"],
         "hasGraph": surroundings.has_graph,
-        "hasTruth": surroundings.y is not None,
-        "hasAnswers": surroundings.predicted is not None,
+        "hasTruth": surroundings.has_truth,
     }
 
 
@@ -87,12 +89,11 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
     """Return what the table shows of an explanation."""
     e = explanation
     return {
-        "node": e.node,
+        "query": e.query.index,
         "class": e.predicted_class,
         "probability": _rounded(e.probability),
-        "truth": surroundings.truth(e.node),
-        "nodes": len(e.nodes),
-        "features": len(e.features),
+        "truth": surroundings.truth(e.query.index),
+        **{kind: _count(e, kind) for kind in KINDS},
         "fidelity": _rounded(e.fidelity.value),
         "status": e.status,
         "certified": e.certified,
@@ -100,14 +101,14 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
 
 
 def failures(held: Contents) -> list[Plain]:
-    """Return the nodes that could not be explained, and why."""
-    return [{"node": failure.node, "error": failure.error} for failure in held.failures]
+    """Return the queries that could not be explained, and why."""
+    return [{"query": failure.node, "error": failure.error} for failure in held.failures]
 
 
 def unreadable(held: Contents) -> list[Plain]:
     """Return the rows that cannot be read, and why."""
     return [
-        {"position": one.position, "node": one.node, "reason": one.reason} for one in held.damaged
+        {"position": one.position, "query": one.node, "reason": one.reason} for one in held.damaged
     ]
 
 
@@ -117,15 +118,21 @@ def detail(
     alternatives: Sequence[Explanation] = (),
 ) -> Plain:
     """Return what is shown of an explanation when it is opened."""
-    e = explanation
-    scene = surroundings.scene(e)
+    e, query = explanation, explanation.query.index
+    scene = surroundings.scene(query, e.nodes, hops=e.graph.hops)
+    context = None if e.graph.whole else e.graph.context
     return {
         "sentence": [
             [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
         ],
-        "nodes": list(e.nodes),
-        "features": list(e.features),
-        "values": values(e.nodes, e.features, surroundings),
+        **{kind: members_of(e, kind) for kind in KINDS},
+        "values": values(
+            query,
+            e.selected.get(NODES),
+            e.elements(FEATURES) if FEATURES in e.selected else None,
+            surroundings,
+        ),
+        "kinds": surroundings.kinds_of_all(query),
         "fidelity": measured(e.fidelity),
         "bound": None if e.certificate is None else _rounded(e.certificate.bound),
         "attempts": None if e.certificate is None else e.certificate.attempts,
@@ -133,10 +140,10 @@ def detail(
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
         "probabilities": likeliest(e.probabilities, against=e.versus.other if e.versus else None),
         "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
-        "scene": None if scene is None else drawing(scene, surroundings),
-        "candidates": e.graph.candidates,
-        "context": None if e.graph.whole else e.graph.context,
-        "hops": e.graph.hops,
+        "scene": None if scene is None else drawing(query, scene, surroundings),
+        "lookedAt": surroundings.looked_at(
+            candidates=e.graph.candidates, context=context, hops=e.graph.hops
+        ),
         "seconds": significant(e.seconds),
         "evaluations": e.evaluations,
         "evaluator": e.evaluator,
@@ -144,28 +151,44 @@ def detail(
     }
 
 
-def labels(names: Names, details: Any) -> Plain:
+def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
     """Return what things are called; of nodes and features only those that are shown."""
-    nodes: set[int] = set()
-    features: set[int] = set()
-    for shown in details:
-        nodes.update(shown["nodes"])
-        features.update(shown["features"])
-        for other in shown["alternatives"]:
-            nodes.update(other["nodes"])
-            features.update(other["features"])
-        if shown["scene"] is not None:
-            nodes.update(node[0] for node in shown["scene"]["nodes"])
-    classes = names.classes
-    numbers = classes.keys() if isinstance(classes, Mapping) else range(len(classes))
+    names = surroundings.names
+    shown: dict[str, set[int]] = {kind: set() for kind in KINDS}
+    for one in details:
+        for held in (one, *one["alternatives"]):
+            for kind in KINDS:
+                shown[kind].update(held[kind] or ())
+        if one["values"] is not None:
+            shown[FEATURES].update(one["values"]["features"])
+        if one["scene"] is not None:
+            shown[NODES].update(node[0] for node in one["scene"]["nodes"])
+    kinds = surroundings.kinds
     return {
+        "level": surroundings.level,
         "node": names.node,
         "feature": names.feature,
-        "classes": {str(number): names.of_class(number) for number in numbers},
-        "nodes": _named(names.nodes, nodes),
-        "features": _named(names.features, features),
+        "graph": names.graph,
+        "classes": {str(number): names.of_class(number) for number in _numbers(names.classes)},
+        "nodes": _named(names.nodes, shown[NODES]),
+        "features": {**_named(names.features, shown[FEATURES]), **_groups(surroundings)},
         "colours": list(palette.CLASSES),
+        "kinds": {
+            "names": {str(number): kinds.name(number) for number in _numbers(kinds.names)},
+            "colours": [kinds.colour(number) for number in _numbers(kinds.names)],
+            "areAtoms": kinds.are_atoms,
+        },
     }
+
+
+def _numbers(named: Labels) -> Iterable[int]:
+    return named.keys() if isinstance(named, Mapping) else range(len(named))
+
+
+def _groups(surroundings: Surroundings) -> dict[str, str]:
+    """Return the names of groups of features, by their first."""
+    groups = [sorted(members) for members in surroundings.groups if len(members) > 1]
+    return {str(group[0]): group_name(group, surroundings.names) for group in groups}
 
 
 def _named(given: Any, numbers: set[int]) -> dict[str, str]:
@@ -173,10 +196,28 @@ def _named(given: Any, numbers: set[int]) -> dict[str, str]:
     return {str(number): text for number, text in named if text is not None}
 
 
-def _right(explanations: Sequence[Explanation], surroundings: Surroundings) -> int | None:
-    if surroundings.y is None:
+def kinds_of(run: Run) -> list[Kind]:
+    """Return the kinds that a run's sets are of."""
+    asked = run.manifest["parameters"].get("keep", KINDS)
+    return [kind for kind in KINDS if kind in asked]
+
+
+def members_of(explanation: Explanation, kind: Kind) -> list[int] | None:
+    """Return what is kept of a kind, a group of features by its first; None if all is."""
+    if kind not in explanation.selected:
         return None
-    return sum(surroundings.truth(e.node) == e.predicted_class for e in explanations)
+    return [members[0] for members in explanation.elements(kind)]
+
+
+def _count(explanation: Explanation, kind: Kind) -> int | None:
+    members = members_of(explanation, kind)
+    return None if members is None else len(members)
+
+
+def _right(explanations: Sequence[Explanation], surroundings: Surroundings) -> int | None:
+    if not surroundings.has_truth:
+        return None
+    return sum(surroundings.truth(e.query.index) == e.predicted_class for e in explanations)
 
 
 def measured(fidelity: FidelityEstimate) -> Plain:
@@ -191,11 +232,13 @@ def measured(fidelity: FidelityEstimate) -> Plain:
 
 
 def values(
-    nodes: Sequence[int], features: Sequence[int], surroundings: Surroundings
-) -> list[list[float | int]] | None:
-    """Return what a heat map shows: values of the first features of the first nodes."""
-    lines = surroundings.values(nodes[:_MOST_ROWS], features[:_MOST_COLUMNS])
-    return lines and [[significant(value) for value in line] for line in lines]
+    query: int, nodes: Sequence[int] | None, features: Elements | None, surroundings: Surroundings
+) -> Plain | None:
+    """Return what a heat map shows, None if there is nothing to show."""
+    shown = surroundings.values(query, nodes, features)
+    if shown is None or not shown.nodes or not shown.features:
+        return None
+    return {"nodes": list(shown.nodes), "features": shown.features, "rows": shown.rows}
 
 
 def likeliest(probabilities: Sequence[float], *, against: int | None = None) -> list[list[Any]]:
@@ -207,9 +250,13 @@ def likeliest(probabilities: Sequence[float], *, against: int | None = None) -> 
     return [[number, _rounded(probabilities[number])] for number in shown]
 
 
-def drawing(scene: Scene, surroundings: Surroundings) -> Plain:
-    """Return a drawing: nodes as [id, x, y, hop, selected, class], edges flat."""
+def drawing(query: int, scene: Scene, surroundings: Surroundings) -> Plain:
+    """Return a drawing: nodes as [id, x, y, hop, selected, kind], edges flat.
+
+    The first node is the query, if `centred`; bonds are those of the edges, if they are known.
+    """
     return {
+        "centred": scene.query is not None,
         "nodes": [
             [
                 node.id,
@@ -217,11 +264,12 @@ def drawing(scene: Scene, surroundings: Surroundings) -> Plain:
                 round(node.y, 2),
                 node.hop,
                 int(node.selected),
-                surroundings.answer(node.id),
+                surroundings.kind(query, node.id),
             ]
             for node in scene.nodes
         ],
         "edges": [place for edge in scene.edges for place in edge],
+        "bonds": list(scene.bonds),
         "hidden": scene.hidden,
     }
 
@@ -237,8 +285,7 @@ def _step(step: Step) -> list[Any]:
 
 def _alternative(explanation: Explanation) -> Plain:
     return {
-        "nodes": list(explanation.nodes),
-        "features": list(explanation.features),
+        **{kind: members_of(explanation, kind) for kind in KINDS},
         "fidelity": _rounded(explanation.fidelity.value),
         "lower": _rounded(explanation.fidelity.lower),
         "upper": _rounded(explanation.fidelity.upper),
@@ -247,7 +294,7 @@ def _alternative(explanation: Explanation) -> Plain:
 
 
 def _same(one: Explanation, other: Explanation) -> bool:
-    return (one.nodes, one.features) == (other.nodes, other.features)
+    return one.selected == other.selected
 
 
 def _median(lengths: Iterable[int]) -> float | None:
@@ -257,9 +304,3 @@ def _median(lengths: Iterable[int]) -> float | None:
 
 def _rounded(value: float) -> float:
     return round(value, 4)
-
-
-def significant(value: float) -> float | int:
-    """Return a value with three significant digits, whole numbers without a point."""
-    short = float(f"{value:.3g}")
-    return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -1,122 +1,203 @@
-"""What explanations lie in: the graph and the model's answers, as far as they are at hand."""
+"""What explanations lie in: all that differs between those of nodes and those of whole graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import torch
-from torch import Tensor, nn
 
-from zorro.errors import InputError
-from zorro.explanation import Explanation
-from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
-from zorro.graph.features import Features, features_of, size_of
-from zorro.graph.names import Names, check_labels
-from zorro.model.predictor import Predictor
-from zorro.show.scene import Scene, scene_of
+from zorro.graph.features import Features
+from zorro.graph.names import Labels, Names, label
+from zorro.question import Level
+from zorro.show import palette
+from zorro.show.scene import Scene
 
-MOST_CONTEXT = 40  # nodes of a drawing that are not selected
+Elements = Sequence[Sequence[int]]  # each with its columns
+
+# A heat map of more is neither read nor worth its size; the page says what is left out.
+_MOST_ROWS = 60
+_MOST_COLUMNS = 120
+_LONGEST_NAME = 32  # letters of a group's
+MOST_IN_FULL = 30  # features that are shown where all of them are kept
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """A graph, what the model says of its nodes, and what they are called.
+class NodeKinds:
+    """What nodes are told apart by in a drawing: the model's classes, or what they are.
 
     Args:
-        x: (N, d), or the features of a stored graph.
-        edge_index: (2, E), or its edges.
-        y: (N,), the true classes.
-        predicted: (N,), the model's classes.
-        names: of nodes, features and classes.
+        names: of the kinds, by number.
+        are_atoms: whether they are chemical elements, whose symbols stand in the nodes' marks.
     """
 
-    x: Tensor | Features | None = None
-    edge_index: Tensor | Edges | None = None
-    y: Tensor | None = None
-    predicted: Tensor | None = None
-    names: Names = field(default_factory=Names)
+    names: Labels = field(default_factory=dict)
+    are_atoms: bool = False
 
-    def __post_init__(self) -> None:
-        if (self.x is None) != (self.edge_index is None):
-            raise InputError("x and edge_index: expected both or neither, got only one")
-        nodes, features = (None, None) if self.x is None else size_of(self.x)
-        check_labels("node_names", self.names.nodes, nodes)
-        check_labels("feature_names", self.names.features, features)
-        check_labels("class_names", self.names.classes, None)
-        if self.y is not None and nodes is not None and self.y.shape != (nodes,):
-            raise InputError(f"y: expected shape ({nodes},), got {tuple(self.y.shape)}")
+    def name(self, number: int) -> str:
+        """Return what a kind is called."""
+        return label(self.names, number) or f"class {number}"
+
+    def colour(self, number: int) -> str:
+        """Return the colour of a kind."""
+        if self.are_atoms:
+            return palette.atom_colour(self.name(number))
+        return palette.class_colour(number)
+
+
+@dataclass(frozen=True)
+class ShownValues:
+    """Values of features at nodes.
+
+    Args:
+        nodes: ids.
+        features: a feature by its column, a group of them by its first.
+        rows: a row per node, of the first of them and of the first features; of a group the name
+            of the one that is set, or all values as a text.
+    """
+
+    nodes: Sequence[int]
+    features: Sequence[int]
+    rows: list[list[float | str]]
+
+    @classmethod
+    def of(
+        cls,
+        features: Features,
+        nodes: Sequence[int],
+        elements: Sequence[Sequence[int]],
+        names: Names,
+    ) -> ShownValues:
+        """Read values, as many as can be shown."""
+        shown = elements[:_MOST_COLUMNS]
+        columns = [column for members in shown for column in members]
+        device = features.device
+        first = torch.tensor(nodes[:_MOST_ROWS], dtype=torch.long, device=device)
+        wanted = torch.tensor(columns, dtype=torch.long, device=device)
+        values = [
+            dict(zip(columns, row, strict=True)) for row in features.rows(first)[:, wanted].tolist()
+        ]
+        rows = [[shown_value(row, members, names) for members in shown] for row in values]
+        return cls(nodes, [members[0] for members in elements], rows)
+
+
+def shown_value(
+    row: Mapping[int, float] | Sequence[float], members: Sequence[int], names: Names
+) -> float | str:
+    """Return the value of a feature in a row; of a group the one that is set, or all values."""
+    if len(members) == 1:
+        return significant(row[members[0]])
+    values = [row[column] for column in members]
+    if sorted(values) == [0.0] * (len(values) - 1) + [1.0]:
+        return names.of_feature(members[values.index(1.0)])
+    return ", ".join(str(significant(value)) for value in values)
+
+
+def significant(value: float) -> float | int:
+    """Return a value with three significant digits, whole numbers without a point."""
+    short = float(f"{value:.3g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def group_name(members: Sequence[int], names: Names) -> str:
+    """Return what a group of features is called.
+
+    >>> group_name((2, 3), Names(features=["a", "b", "c", "d"])), group_name((0, 1, 2), Names())
+    ('c, d', 'features 0, 1, 2')
+    """
+    given = [label(names.features, column) for column in members]
+    texts = [str(column) for column in members] if None in given else [str(text) for text in given]
+    listed = ", ".join(texts)
+    if len(listed) > _LONGEST_NAME:
+        listed = f"{texts[0]}, {texts[1]}, … {texts[-1]}"
+    return f"{names.feature}s {listed}" if None in given else listed
+
+
+class Surroundings(Protocol):
+    """A graph or graphs, and the model's answers, as far as they are at hand."""
+
+    @property
+    def level(self) -> Level:
+        """Whether nodes are asked about, or graphs."""
+        ...
+
+    @property
+    def names(self) -> Names:
+        """Of nodes, features and classes."""
+        ...
+
+    @property
+    def groups(self) -> Elements:
+        """Columns that are one feature together."""
+        ...
+
+    @property
+    def kinds(self) -> NodeKinds:
+        """By which nodes are coloured."""
+        ...
 
     @property
     def has_graph(self) -> bool:
-        """Whether neighbourhoods can be drawn and values shown."""
-        return self.x is not None
+        """Whether drawings can be made and values shown."""
+        ...
 
-    @cached_property
-    def _edges(self) -> EdgesByReceiver:
-        assert self.x is not None
-        assert self.edge_index is not None
-        return EdgesByReceiver(edges_of(self.edge_index, size_of(self.x)[0]))
+    @property
+    def has_truth(self) -> bool:
+        """Whether it is known which answers are right."""
+        ...
 
-    @cached_property
-    def _features(self) -> Features:
-        assert self.x is not None
-        return features_of(self.x)
-
-    def scene(self, explanation: Explanation) -> Scene | None:
-        """Return how an explanation's neighbourhood is laid out."""
-        return self.scene_around(explanation.node, explanation.nodes, hops=explanation.graph.hops)
-
-    def scene_around(
-        self,
-        node: int,
-        selected: Sequence[int],
-        *,
-        hops: int,
-        most_context: int = MOST_CONTEXT,
+    def scene(
+        self, query: int, selected: Sequence[int], *, hops: int, most: int | None = None
     ) -> Scene | None:
-        """Return how the neighbourhood of a node is laid out, with some nodes selected."""
-        if self.edge_index is None:
-            return None
-        return scene_of(node, selected, self._edges, hops=hops, most_context=most_context)
+        """Return how a query is laid out with some nodes selected.
 
-    def values(self, nodes: Sequence[int], features: Sequence[int]) -> list[list[float]] | None:
-        """Return the values of some features of some nodes, a row per node."""
-        if self.x is None:
-            return None
-        device = self._features.device
-        rows = self._features.rows(torch.tensor(nodes, dtype=torch.long, device=device))
-        columns = torch.tensor(features, dtype=torch.long, device=device)
-        kept: list[list[float]] = rows[:, columns].tolist()  # (n, f)
-        return kept
+        Args:
+            query: its number.
+            selected: ids of nodes.
+            hops: how far a node's neighbourhood reaches.
+            most: how many nodes are shown that are not selected; as many as can be read when None.
+        """
+        ...
 
-    def truth(self, node: int) -> int | None:
-        """Return the true class of a node, None if it is not known."""
-        return None if self.y is None else int(self.y[node])
+    def values(
+        self, query: int, nodes: Sequence[int] | None, features: Elements | None
+    ) -> ShownValues | None:
+        """Return the values that a set rests on, None if they are not known or say nothing.
 
-    def answer(self, node: int) -> int | None:
-        """Return the model's class of a node, None if it is not known."""
-        return None if self.predicted is None else int(self.predicted[node])
+        Args:
+            query: its number.
+            nodes: that are kept; None if all are.
+            features: that are kept, each with the columns that it has; None if all are.
+        """
+        ...
 
+    def centre(self, query: int) -> int | None:
+        """Return the node that the query is, None if it is none."""
+        ...
 
-def predicted_classes(
-    model: nn.Module,
-    x: Tensor | Features,
-    edge_index: Tensor | Edges,
-    *,
-    model_kwargs: Mapping[str, Any] | None = None,
-    threshold: float | None = None,
-) -> Tensor | None:
-    """Return the model's class of each node (N,).
+    def truth(self, query: int) -> int | None:
+        """Return the true class of a query, None if it is not known."""
+        ...
 
-    None where the model need not be able to run on the whole graph: for sparse features, and for
-    a graph that is not in memory.
-    """
-    everything = x if isinstance(x, Tensor) else x.in_memory
-    edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory
-    if everything is None or everything.layout != torch.strided or edges is None:
-        return None
-    predictor = Predictor(model, threshold=threshold)
-    return predictor.scores(everything, edges, model_kwargs or {}).argmax(dim=1).cpu()
+    def kind(self, query: int, node: int) -> int | None:
+        """Return by which number a node of a query's graph is coloured, None if by none."""
+        ...
+
+    def kinds_of_all(self, query: int) -> list[int] | None:
+        """Return the kinds of all nodes, by which they are named; None if they have other names."""
+        ...
+
+    def node_label(self, query: int, node: int) -> str:
+        """Return a short name of a node."""
+        ...
+
+    def looked_at(self, *, candidates: int, context: int | None, hops: int) -> str:
+        """Say on what a query was evaluated.
+
+        Args:
+            candidates: how many nodes could be kept.
+            context: how many more were needed; None if the whole graph was taken.
+            hops: how far candidates were looked for.
+        """
+        ...

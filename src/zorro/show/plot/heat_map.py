@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from zorro.elements import FEATURES, NODES
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.graph.features import Features, features_of
@@ -44,6 +45,9 @@ def features(
 ) -> Figure:
     """Draw the selected features' values at the selected nodes, the query's in the first row.
 
+    Where sets are of features alone, these are the values of the query, or of all nodes of a
+    graph; where they are of nodes alone, of all features.
+
     Values that are all 0 or 1 are drawn as absent and present, signed values around 0, others on
     a scale from light to dark.
 
@@ -59,12 +63,16 @@ def features(
     check_labels("feature_names", feature_names or {}, explanation.graph.num_features)
     check_labels("node_names", node_names or {}, explanation.graph.num_nodes)
     asked = explanation.query.index if explanation.query.level == "node" else None
-    nodes = sorted(explanation.nodes, key=lambda node: (node != asked, node))
-    values = _values(explanation, x, nodes)  # (nodes, features)
+    every = range(explanation.graph.num_nodes) if asked is None else [asked]
+    kept = explanation.selected.get(NODES, every)
+    nodes = sorted(kept, key=lambda node: (node != asked, node))
+    every_feature = range(explanation.graph.num_features)
+    chosen = list(explanation.selected.get(FEATURES, every_feature))
+    values = _values(explanation, x, nodes, chosen)  # (nodes, features)
     if values.size == 0:
         return _nothing(explanation)
     rows = [name_of(node_names, node) for node in nodes]
-    columns = [name_of(feature_names, feature) for feature in explanation.features]
+    columns = [name_of(feature_names, feature) for feature in chosen]
     cell_width, cell_height = (_cell(count) for count in reversed(values.shape))
     inner = (cell_width * len(columns), cell_height * len(rows))
     left = 0.6 + _LETTER * max(map(len, rows))
@@ -98,7 +106,7 @@ def features(
 
 
 def _values(
-    explanation: Explanation, x: Tensor | Features, nodes: list[int]
+    explanation: Explanation, x: Tensor | Features, nodes: list[int], features: list[int]
 ) -> NDArray[np.float64]:
     expected = (explanation.graph.num_nodes, explanation.graph.num_features)
     if not isinstance(x, (Tensor, Features)) or tuple(x.shape) != expected:
@@ -106,7 +114,7 @@ def _values(
         raise InputError(f"x: expected the explained graph's features, {expected}, got {came}")
     source = features_of(x)
     rows = source.rows(torch.tensor(nodes, dtype=torch.int64, device=source.device))
-    chosen = torch.tensor(explanation.features, dtype=torch.int64, device=rows.device)
+    chosen = torch.tensor(features, dtype=torch.int64, device=rows.device)
     values = rows[:, chosen].detach().double().cpu().numpy()
     if not np.isfinite(values).all():
         raise InputError("x: expected finite values, got some that are not")
@@ -200,6 +208,6 @@ def _write_values(axes: Axes, values: NDArray[np.float64], mesh: QuadMesh) -> No
 
 def _nothing(explanation: Explanation) -> Figure:
     figure = new_figure(4, 1)
-    missing = "node" if not explanation.nodes else "feature"
+    missing = "node" if explanation.selected.get(NODES) == () else "feature"
     figure.text(0.5, 0.5, f"no {missing} is selected", ha="center", va="center", fontsize=11)
     return figure

@@ -1,4 +1,4 @@
-"""An explanation drawn on the neighbourhood of its query."""
+"""An explanation drawn on the neighbourhood of its node, or on its graph."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.graph.edge_index import Edges, EdgesByReceiver
-from zorro.graph.names import Labels, check_labels, counted
+from zorro.graph.names import Labels, check_labels, counted, label
 from zorro.show import palette
+from zorro.show.graph_scene import graph_scene, layout_of
 from zorro.show.plot.arguments import check_explanation, check_size, class_numbers
+from zorro.show.plot.atoms import draw_atoms, symbols_of
 from zorro.show.plot.canvas import new_figure
 from zorro.show.plot.labels import font_size
 from zorro.show.plot.names import name_of
@@ -26,7 +29,7 @@ from zorro.show.plot.stage import (
     labels_of,
     stage_of,
 )
-from zorro.show.scene import Scene, scene_of
+from zorro.show.scene import Scene, check_edges, scene_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,27 +52,32 @@ def explanation(
     classes: Tensor | Sequence[int] | None = None,
     class_names: Labels | None = None,
     node_names: Labels | None = None,
+    edge_names: Sequence[str | None] | None = None,
     hops: int | None = None,
     most_context: int = 60,
     title: str | None = None,
 ) -> Figure:
-    """Draw an explanation's nodes among their neighbours.
+    """Draw an explanation's nodes among their neighbours, or in their graph.
 
-    The query stands in the centre with a ring around it, nodes that are as many hops away on one
-    ring. Selected nodes are filled and labelled, an unselected query is hollow, all others are
-    faint.
+    A node that was asked about stands in the centre with a ring around it, nodes that are as many
+    hops away on one ring. Selected nodes are filled and labelled, an unselected query is hollow,
+    all others are faint. A graph that was asked about is drawn as a whole; names of its nodes that
+    have one or two letters, as atoms have, are written into them.
 
     >>> figure = explanation(found, data.edge_index, classes=data.y)    # doctest: +SKIP
     >>> figure.savefig("node.png")                                      # doctest: +SKIP
 
     Args:
         explanation: what is drawn.
-        edge_index: of the whole graph; grouped by receiver it need not be indexed again.
+        edge_index: of the whole graph; grouped by receiver it need not be indexed again. Of a
+            graph that was asked about its own (2, E).
         classes: (N,), by which nodes are coloured: predicted or true.
         class_names: of the classes, for the legend.
         node_names: shown instead of ids.
+        edge_names: what each edge of a graph that was asked about is: `"double"`, `"triple"` and
+            `"aromatic"` are drawn so.
         hops: how far context reaches; as far as the explanation looked when None.
-        most_context: how many nodes that are not selected are shown.
+        most_context: how many nodes that are not selected are shown around a node.
         title: what stands above; the prediction and the size when None.
     """
     check_explanation(explanation)
@@ -78,27 +86,30 @@ def explanation(
     check_labels("node_names", node_names or {}, total)
     check_labels("class_names", class_names or {}, None)
     colour_by = None if classes is None else class_numbers(classes, total)
-    scene = scene_of(
-        explanation.node,
-        explanation.nodes,
-        edge_index,
-        hops=explanation.graph.hops if hops is None else hops,
-        most_context=most_context,
-    )
+    if explanation.query.level == "graph":
+        scene = _of_graph(explanation, edge_index, node_names, edge_names, hops)
+    else:
+        scene = _of_node(explanation, edge_index, edge_names, hops, most_context)
+    symbols = symbols_of(scene, node_names)
     kept = [node for node in scene.nodes if node.selected or node.id == scene.query]
     stage = stage_of(scene)
-    labels = labels_of(scene, stage, kept, lambda node: name_of(node_names, node))
+    named = [] if symbols else kept
+    labels = labels_of(scene, stage, named, lambda node: name_of(node_names, node))
     stage = stage.holding(labels)
     heading = _title(explanation, class_names, node_names) if title is None else title
-    keys = _keys(scene, colour_by, class_names)
+    keys = _keys(scene, colour_by, class_names, has_symbols=symbols is not None)
     width = max(stage.width + _LEGEND, _TITLE_LETTER * max(map(len, heading.split("\n"))))
     height = max(stage.height, _KEY * len(keys)) + _TITLE
     across, up = stage.width / width, 1 - _TITLE / height
     figure = new_figure(width, height)
     axes = figure.add_axes((0, up - stage.height / height, across, stage.height / height))
     draw_ground(axes, scene, stage, {node.id for node in kept})
-    _draw_nodes(axes, scene, stage, colour_by)
-    draw_query_ring(axes, stage)
+    if symbols:
+        draw_atoms(axes, scene, symbols)
+    else:
+        _draw_nodes(axes, scene, stage, colour_by)
+    if scene.query is not None:
+        draw_query_ring(axes, stage)
     draw_labels(axes, labels, font_size(len(kept)))
     draw_hidden(axes, scene)
     _draw_legend(figure, keys, at=(across, up))
@@ -112,6 +123,54 @@ def explanation(
         parse_math=False,
     )
     return figure
+
+
+def _of_node(
+    explanation: Explanation,
+    edge_index: Tensor | Edges | EdgesByReceiver,
+    edge_names: Sequence[str | None] | None,
+    hops: int | None,
+    most_context: int,
+) -> Scene:
+    if edge_names is not None:
+        raise InputError("edge_names: expected none for an explanation of a node")
+    return scene_of(
+        explanation.node,
+        explanation.nodes,
+        edge_index,
+        hops=explanation.graph.hops if hops is None else hops,
+        most_context=most_context,
+    )
+
+
+def _of_graph(
+    explanation: Explanation,
+    edge_index: Tensor | Edges | EdgesByReceiver,
+    node_names: Labels | None,
+    edge_names: Sequence[str | None] | None,
+    hops: int | None,
+) -> Scene:
+    if hops is not None:
+        raise InputError(f"hops: expected none for an explanation of a graph, got {hops}")
+    if not isinstance(edge_index, Tensor):
+        raise InputError(
+            f"edge_index: expected a tensor (2, E) of the graph, got {type(edge_index).__name__}"
+        )
+    check_edges(edge_index)
+    edges, total = edge_index.size(1), explanation.graph.num_nodes
+    if edge_names is not None and len(edge_names) != edges:
+        raise InputError(
+            f"edge_names: expected one for each of {edges} edges, got {len(edge_names)}"
+        )
+    names = [label(node_names or {}, node) for node in range(total)]
+    atoms = [name for name in names if name is not None]
+    layout = layout_of(
+        edge_index,
+        total,
+        bonds=edge_names,
+        atoms=atoms if len(atoms) == total else None,
+    )
+    return graph_scene(explanation.nodes, layout)
 
 
 def _marker(number: int) -> str:
@@ -149,20 +208,25 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
 
 
 def _keys(
-    scene: Scene, classes: list[int] | None, class_names: Labels | None
+    scene: Scene, classes: list[int] | None, class_names: Labels | None, *, has_symbols: bool
 ) -> list[tuple[dict[str, Any], str]]:
     """Return the legend's lines: what a node's look means, then the classes that are shown."""
-    plain = palette.PLAIN if classes is None else "#8A9096"
+    plain = palette.PLAIN if classes is None and not has_symbols else "#8A9096"
+    hollow = {"markerfacecolor": "white", "markeredgecolor": palette.CONTEXT, "markersize": 8}
+    faint = hollow if has_symbols else {"markersize": 4, "color": palette.CONTEXT}
     ring = {"markerfacecolor": "none", "markeredgecolor": palette.INK}
+    asked = [({"marker": "o", "markersize": 11, **ring}, "query")]
     keys: list[tuple[dict[str, Any], str]] = [
-        ({"marker": "o", "markersize": 11, **ring}, "query"),
+        *(asked if scene.query is not None else []),
         ({"marker": "o", "markersize": 8, "color": plain}, "selected"),
     ]
     if any(not node.selected and node.id != scene.query for node in scene.nodes):
-        keys.append(({"marker": "o", "markersize": 4, "color": palette.CONTEXT}, "not selected"))
-    if len(scene.nodes) > 1:
+        keys.append(({"marker": "o", **faint}, "not selected"))
+    if len(scene.nodes) > 1 and scene.query is not None:
         keys.append(({"linestyle": RING_STYLE, "color": palette.LINE}, "1, 2, … hops away"))
-    shown = [] if classes is None else sorted({classes[node.id] for node in scene.nodes})
+    shown = (
+        [] if classes is None or has_symbols else sorted({classes[node.id] for node in scene.nodes})
+    )
     for number in shown[:_MOST_CLASSES]:
         look = {"marker": _marker(number), "color": palette.class_colour(number)}
         name = name_of(class_names, number, otherwise=f"class {number}")
@@ -193,11 +257,17 @@ def _draw_legend(
 
 def _title(explanation: Explanation, class_names: Labels | None, node_names: Labels | None) -> str:
     predicted = explanation.predicted_class
-    name = name_of(class_names, predicted, otherwise=f"class {predicted}")
-    fidelity = explanation.fidelity
+    name = explanation.answer
+    if predicted is not None and explanation.label is None:
+        name = name_of(class_names, predicted, otherwise=name)
+    fidelity, query = explanation.fidelity, explanation.query
+    names = node_names if query.level == "node" else None
+    size = " × ".join(
+        counted(len(explanation.elements(kind)), kind.removesuffix("s"))
+        for kind in explanation.selected
+    )
     return (
-        f"{name_of(node_names, explanation.node, otherwise=f'node {explanation.node}')} → {name}\n"
-        f"{counted(len(explanation.nodes), 'node')} × "
-        f"{counted(len(explanation.features), 'feature')}, fidelity "
+        f"{name_of(names, query.index, otherwise=str(query))} → {name}\n"
+        f"{size}, fidelity "
         f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}]"
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from zorro.show.bonds import strokes
 from zorro.show.palette import INK, LINE
 from zorro.show.plot.labels import Label, font_size, placed
 from zorro.show.scene import Scene, SceneNode
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 _MARGIN = 0.5  # hops around the outermost nodes
 _LEAST = 1.8  # hops from side to side
 _PER_HOP = 1.3  # inches, where there is little to draw
+_PER_EDGE = 0.6  # inches, of a graph that is drawn whole
 _PER_NODE = 0.8  # inches from side to side, times the root of the number of selected nodes
 _POINTS = 72.0  # in an inch
 _RING = 8.0  # points that the query's ring is wider than a node
+_BESIDE = 0.1  # hops between the lines of one bond
 _MANY_LINES = 150  # more edges than these are drawn thin
 RING_STYLE = (0, (4, 4))
 
@@ -64,7 +67,8 @@ def stage_of(scene: Scene, *, least: float = 4.0, most: float = 12.0) -> Stage:
         _around([node.y for node in scene.nodes]),
     )
     span = max(right - left, top - bottom)
-    side = max(least, _PER_HOP * span, _PER_NODE * math.sqrt(selected))
+    per_edge = _PER_EDGE if scene.query is None else _PER_HOP
+    side = max(least, per_edge * span, _PER_NODE * math.sqrt(selected))
     node = 11.0 if selected <= 40 else 8.0 if selected <= 120 else 6.5
     return Stage(left, right, bottom, top, min(most, side) / span, node)
 
@@ -96,12 +100,32 @@ def draw_ground(axes: Axes, scene: Scene, stage: Stage, strong: Collection[int])
     is_strong = [node.id in strong for node in scene.nodes]
     for wanted, colour, widest in ((False, LINE, 0.7), (True, "#7A8087", 1.3)):
         lines = [
-            [(scene.nodes[end].x, scene.nodes[end].y) for end in edge]
-            for edge in scene.edges
+            (line, dashed)
+            for place, edge in enumerate(scene.edges)
             if (is_strong[edge[0]] and is_strong[edge[1]]) == wanted
+            for line, dashed in _lines(scene, place)
         ]
         width = widest if len(lines) <= _MANY_LINES else widest / 2
-        axes.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
+        axes.add_collection(
+            LineCollection(
+                [line for line, _ in lines],
+                colors="#B4B9BE" if scene.bonds and not wanted else colour,
+                linewidths=width,
+                linestyles=[(0, (3, 2)) if dashed else "solid" for _, dashed in lines] or "solid",
+                zorder=1,
+            )
+        )
+
+
+def _lines(scene: Scene, place: int) -> list[tuple[list[tuple[float, float]], bool]]:
+    """Return the lines that an edge is drawn as, and whether they are dashed."""
+    one, other = (scene.nodes[end] for end in scene.edges[place])
+    length = math.dist((one.x, one.y), (other.x, other.y)) or 1.0
+    left = ((one.y - other.y) / length * _BESIDE, (other.x - one.x) / length * _BESIDE)
+    return [
+        ([(node.x + shift * left[0], node.y + shift * left[1]) for node in (one, other)], dashed)
+        for shift, dashed in strokes(scene.bonds[place] if scene.bonds else None)
+    ]
 
 
 def draw_labels(axes: Axes, labels: Sequence[Label], size: float) -> None:

@@ -21,22 +21,24 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as PlainHTTPException
 
+from zorro.elements import FEATURES, NODES
 from zorro.errors import InputError, ModelError, RunError, ZorroError
 from zorro.show.page import payload
 from zorro.show.page.contents import reason
 from zorro.show.web import limits
 from zorro.show.web.candidates import candidate_features, candidate_nodes
-from zorro.show.web.comparing import ZORRO, compare, method_names
+from zorro.show.web.comparing import compare
 from zorro.show.web.guard import Access, Guard
 from zorro.show.web.jobs import BusyError, Job, Jobs
 from zorro.show.web.measuring import Measuring
+from zorro.show.web.method_names import ZORRO
 from zorro.show.web.schema import (
     Candidates,
+    Drawing,
     ExplainRequest,
     Fidelity,
     FidelityRequest,
     Health,
-    Neighbourhood,
     Problem,
     Rows,
     RunEntry,
@@ -56,7 +58,7 @@ _NO_PAGE = "<!doctype html><title>zorro</title><p>The explorer's page is not ins
 
 Offered = Sequence[Served | Broken]
 RunNumber = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
-Node = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
+QueryNumber = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
 JobId = Annotated[str, InPath(max_length=64)]
 
 
@@ -136,9 +138,7 @@ def _add_runs(app: FastAPI, runs: Offered, jobs: Jobs) -> None:
         entries = [_entry(number, served) for number, served in enumerate(runs)]
         return Runs(
             runs=entries,
-            methods=list(method_names()),
             live=any(entry.live for entry in entries),
-            nodes=max((entry.nodes for entry in entries), default=0),
             limits=limits.described(),
         )
 
@@ -154,15 +154,16 @@ def _add_runs(app: FastAPI, runs: Offered, jobs: Jobs) -> None:
         )
 
     @app.get(
-        "/api/runs/{run}/nodes/{node}",
+        "/api/runs/{run}/queries/{query}",
         response_model=dict[str, Any],
         responses=_problems(404, 409),
     )
-    def kept(run: RunNumber, node: Node) -> Response:
+    def kept(run: RunNumber, query: QueryNumber) -> Response:
         served = _served(runs, run)
-        detail = served.kept_detail(node)
+        detail = served.kept_detail(query)
         if detail is None:
-            raise HTTPException(404, f"node: the run holds no explanation of {node}")
+            level = served.run.level
+            raise HTTPException(404, f"query: the run holds no explanation of {level} {query}")
         return JSONResponse(detail)
 
 
@@ -179,8 +180,9 @@ def _entry(number: int, served: Served | Broken) -> RunEntry:
             summary=served.summary(),
             labels=served.labels(),
             live=served.live,
-            nodes=served.size[0],
-            features=served.size[1],
+            missing=served.missing,
+            queries=served.queries,
+            methods=list(served.methods),
         )
     except Exception as error:
         return RunEntry(
@@ -191,8 +193,9 @@ def _entry(number: int, served: Served | Broken) -> RunEntry:
             summary={},
             labels={},
             live=False,
-            nodes=0,
-            features=0,
+            missing=None,
+            queries=0,
+            methods=[],
         )
 
 
@@ -203,9 +206,9 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
     @app.post("/api/explain", status_code=202, responses=_problems(404, 409, 429))
     def explain(asked: ExplainRequest) -> Started:
         served = _live(runs, asked.run)
-        _check_node(served, asked.node)
-        if asked.method not in method_names():
-            raise InputError(f"method: expected one of {', '.join(method_names())}")
+        _check_query(served, asked.query)
+        if asked.method not in served.methods:
+            raise InputError(f"method: expected one of {', '.join(served.methods)}")
         if asked.method != ZORRO and asked.why_not is not None:
             raise InputError(f"why_not: {asked.method} cannot explain against a class")
         seconds = asked.max_seconds or limits.DEFAULT_SECONDS
@@ -216,20 +219,19 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
     async def fidelity(asked: FidelityRequest) -> Fidelity:
         started = time.perf_counter()
         served = _live(runs, asked.run)
-        _check_node(served, asked.node)
-        _check_ids("nodes", asked.nodes, served.size[0])
-        _check_ids("features", asked.features, served.size[1])
+        _check_query(served, asked.query)
+        chosen = _chosen(served, asked)
         fresh = _fresh(served)
 
         def measured() -> Fidelity:
             meter = measuring.meter(
                 served,
                 asked.run,
-                asked.node,
+                asked.query,
                 samples=min(asked.samples, fresh),
                 why_not=asked.why_not,
             )
-            found = meter.fidelity(nodes=asked.nodes, features=asked.features)
+            found = meter.fidelity(**chosen)
             return Fidelity(
                 fidelity=found.value,
                 low=found.lower,
@@ -241,52 +243,53 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
 
         return await measuring.do(measured)
 
-    @app.get("/api/runs/{run}/neighbourhood/{node}", responses=_problems(404, 409, 429))
-    async def neighbourhood(
-        run: RunNumber, node: Node, most: Annotated[int, Query(ge=0, le=limits.CONTEXT)] = 400
-    ) -> Neighbourhood:
+    @app.get("/api/runs/{run}/drawings/{query}", responses=_problems(404, 409, 429))
+    async def drawing(
+        run: RunNumber,
+        query: QueryNumber,
+        most: Annotated[int, Query(ge=0, le=limits.CONTEXT)] = 400,
+    ) -> Drawing:
         served = _live(runs, run)
-        _check_node(served, node)
+        _check_query(served, query)
 
-        def drawn() -> Neighbourhood:
-            graph = measuring.meter(served, run, node, samples=min(200, _fresh(served))).graph
-            scene = served.surroundings.scene_around(
-                node, _selected(served, node), hops=graph.hops, most_context=most
+        def drawn() -> Drawing:
+            graph = measuring.meter(served, run, query, samples=min(200, _fresh(served))).graph
+            scene = served.surroundings.scene(
+                query, _selected(served, query), hops=graph.hops, most=most
             )
             assert scene is not None
             shown = {
                 "nodes": [each.id for each in scene.nodes],
                 "features": [],
                 "alternatives": [],
+                "values": None,
                 "scene": None,
             }
-            return Neighbourhood(
-                node=node,
-                scene=payload.drawing(scene, served.surroundings),
-                candidates=graph.candidates.numel(),
-                hops=graph.hops,
+            return Drawing(
+                query=query,
+                scene=payload.drawing(query, scene, served.surroundings),
                 names=served.named(shown)["names"],
             )
 
         return await measuring.do(drawn)
 
     @app.get(
-        "/api/runs/{run}/candidates/{node}",
+        "/api/runs/{run}/candidates/{query}",
         responses=_problems(404, 409, 429),
     )
     async def candidates(
         run: RunNumber,
-        node: Node,
+        query: QueryNumber,
         kind: Literal["nodes", "features"] = "features",
         search: Annotated[str, Query(max_length=100)] = "",
         limit: Annotated[int, Query(ge=1, le=limits.LISTED)] = 50,
     ) -> Candidates:
         served = _live(runs, run)
-        _check_node(served, node)
+        _check_query(served, query)
         listed = candidate_nodes if kind == "nodes" else candidate_features
 
         def found() -> Candidates:
-            graph = measuring.meter(served, run, node, samples=min(200, _fresh(served))).graph
+            graph = measuring.meter(served, run, query, samples=min(200, _fresh(served))).graph
             return listed(graph, served.surroundings, search=search, limit=limit)
 
         return await measuring.do(found)
@@ -301,14 +304,14 @@ def _explained(
     tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
     if asked.method == ZORRO:
         explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
-            asked.node, why_not=asked.why_not, contrast=served.contrast, on_step=job.report
+            asked.query, why_not=asked.why_not, contrast=served.contrast, on_step=job.report
         )
         detail = served.detail(explanation)
     else:
         while not others.acquire(timeout=0.05):
             job.check()
         try:
-            detail = compare(served, desk, asked.node, asked.method, tau=tau)
+            detail = compare(served, desk, asked.query, asked.method, tau=tau)
         finally:
             others.release()
     # Only now: a method that was stopped may have left its masks on the desk's model.
@@ -378,10 +381,10 @@ def _live(runs: Offered, number: int) -> Served:
     return served
 
 
-def _selected(served: Served, node: int) -> Sequence[int]:
-    """Return the nodes that a node's explanation rests on, none if there is none to read."""
+def _selected(served: Served, query: int) -> Sequence[int]:
+    """Return the nodes that a query's explanation rests on, none if there is none to read."""
     try:
-        kept = served.kept(node)
+        kept = served.kept(query)
     except RunError:
         return ()
     return () if kept is None else kept.nodes
@@ -393,15 +396,21 @@ def _fresh(served: Served) -> int:
     return served.desks.measuring.zorro.fresh_samples
 
 
-def _check_node(served: Served, node: int) -> None:
-    if node >= served.size[0]:
-        raise InputError(f"node: expected a number from 0 to {served.size[0] - 1}, got {node}")
+def _check_query(served: Served, query: int) -> None:
+    if query >= served.queries:
+        level, last = served.run.level, served.queries - 1
+        raise InputError(f"query: expected a {level} from 0 to {last}, got {query}")
 
 
-def _check_ids(name: str, ids: Sequence[int], size: int) -> None:
-    largest = max(ids, default=0)
-    if largest >= size:
-        raise InputError(f"{name}: expected numbers from 0 to {size - 1}, got {largest}")
+def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[int] | None]:
+    """Return what is kept of each kind: of one that the run's sets are not of everything is."""
+    given: dict[str, list[int] | None] = {NODES: asked.nodes, FEATURES: asked.features}
+    for kind, members in given.items():
+        if kind in served.kinds and members is None:
+            raise InputError(f"{kind}: expected those that are kept, got none")
+        if kind not in served.kinds and members is not None:
+            raise InputError(f"{kind}: expected nothing, since this run keeps all of them")
+    return served.whole_groups(given)
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -425,7 +434,7 @@ def _add_errors(app: FastAPI) -> None:
 
 def _said(error: Any) -> str:
     """Return what is wrong with which argument."""
-    where = [str(part) for part in error["loc"] if part not in ("body", "path", "query")]
+    where = [str(part) for part in error["loc"][1:]]  # the first says where the request has it
     message = str(error["msg"])
     return f"{'.'.join(where) or 'body'}: {message[:1].lower()}{message[1:]}"
 

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import torch
-
 from zorro.cut import ComputationalGraph
+from zorro.elements.groups import gathered
 from zorro.graph.names import label
-from zorro.show.page import payload
-from zorro.show.page.surroundings import Surroundings
+from zorro.show.page.surroundings import Surroundings, group_name, shown_value
 from zorro.show.web.schema import Candidate, Candidates
 
 
 def candidate_nodes(
     graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
 ) -> Candidates:
-    """Return nodes that a prediction can see, the query first."""
-    ids = sorted(graph.candidates.tolist(), key=lambda node: (node != graph.query, node))
-    names = surroundings.names
-    found = _matching(ids, search, lambda node: label(names.nodes, node))
+    """Return nodes that a prediction can see, the query first if it is one."""
+    query = graph.query
+    centre = surroundings.centre(query)
+    ids = sorted(graph.candidates.tolist(), key=lambda node: (node != centre, node))
+    found = _matching(ids, search, lambda node: surroundings.node_label(query, node))
     shown = [
         Candidate(
             id=node,
-            name=label(names.nodes, node),
-            answer=surroundings.answer(node),
-            truth=surroundings.truth(node),
+            name=surroundings.node_label(query, node),
+            kind=surroundings.kind(query, node),
         )
         for node in found[:limit]
     ]
@@ -35,20 +33,38 @@ def candidate_nodes(
 def candidate_features(
     graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
 ) -> Candidates:
-    """Return features: those of the query first, then those that most candidates have."""
-    own = graph.x[graph.target]  # (d,)
-    holders = (graph.candidate_x != 0).sum(0)  # (d,)
-    order = torch.argsort(holders + (own != 0) * (graph.candidates.numel() + 1), descending=True)
-    names = surroundings.names
-    found = _matching(order.tolist(), search, lambda feature: label(names.features, feature))
+    """Return features, a group as one: those of the query first, then those that most nodes have.
+
+    A query that is a graph has none of its own.
+    """
+    names, x = surroundings.names, graph.candidate_x  # (n, d)
+    of_column = (x != 0).sum(0).tolist()
+    own = None if surroundings.centre(graph.query) is None else graph.x[graph.target].tolist()
+    elements = {members[0]: members for members in gathered(range(x.size(1)), surroundings.groups)}
+
+    def holders(first: int) -> int:
+        if len(elements[first]) == 1:
+            return int(of_column[first])
+        return int((x[:, list(elements[first])] != 0).any(1).sum())
+
+    def name_of(first: int) -> str | None:
+        if len(elements[first]) == 1:
+            return label(names.features, first)
+        return group_name(elements[first], names)
+
+    def is_own(first: int) -> bool:
+        return own is not None and any(own[column] for column in elements[first])
+
+    order = sorted(elements, key=lambda first: (not is_own(first), -holders(first), first))
+    found = _matching(order, search, name_of)
     shown = [
         Candidate(
-            id=feature,
-            name=label(names.features, feature),
-            value=payload.significant(float(own[feature])),
-            holders=int(holders[feature]),
+            id=first,
+            name=name_of(first),
+            value=None if own is None else shown_value(own, elements[first], names),
+            holders=holders(first),
         )
-        for feature in found[:limit]
+        for first in found[:limit]
     ]
     return Candidates(kind="features", candidates=shown, total=len(found))
 

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import cache
 
 from torch import Tensor
 
 from zorro.elements import FEATURES, NODES
+from zorro.elements.groups import gathered
 from zorro.evaluation import FidelityEstimate
-from zorro.methods import Masks, Subject, build_with, evaluate, methods_with
+from zorro.methods import Masks, Subject, build_with, evaluate
 from zorro.model.predictor import probabilities
 from zorro.show.page import payload
+from zorro.show.page.surroundings import significant
 from zorro.show.web.desk import Desk
-from zorro.show.web.served import Served
+from zorro.show.web.method_names import AT_HAND
+from zorro.show.web.served import Chosen, Served
 
-ZORRO = "zorro"
-_AT_HAND = ("subjects", "noise")
 _SAMPLES = 200
 _MOST_NODES = 20
 _MOST_FEATURES = 30
-
-
-@cache
-def method_names() -> tuple[str, ...]:
-    """Return the methods that need neither training nor anything else to begin, ours first."""
-    others = (name for name in methods_with(_AT_HAND) if name != ZORRO)
-    return (ZORRO, *others)
 
 
 def compare(served: Served, desk: Desk, node: int, method: str, *, tau: float) -> payload.Plain:
@@ -39,24 +32,28 @@ def compare(served: Served, desk: Desk, node: int, method: str, *, tau: float) -
     """
     started = time.perf_counter()
     subject = desk.subjects.of(node)
-    context = {"subjects": desk.subjects, "noise": desk.noise}
+    context = dict(zip(AT_HAND, (desk.subjects, desk.noise), strict=True))
     masks = build_with(method, context).explain(subject)
     seconds = time.perf_counter() - started
     ids = subject.graph.candidates.tolist()
-    nodes = _highest(masks.nodes, ids, _MOST_NODES)
-    features = _highest(masks.features, range(subject.graph.x.size(1)), _MOST_FEATURES)
-    meter = desk.zorro.meter(node, samples=_SAMPLES)
-    fidelity = meter.fidelity(nodes=nodes, features=features)
+    highest: dict[str, dict[int, float]] = {
+        NODES: _highest(masks.nodes, ids, _MOST_NODES),
+        FEATURES: _highest(masks.features, range(subject.graph.x.size(1)), _MOST_FEATURES),
+    }
+    chosen = served.whole_groups(
+        {kind: list(each) if kind in served.kinds else None for kind, each in highest.items()}
+    )
+    fidelity = desk.zorro.meter(node, samples=_SAMPLES).fidelity(**chosen)
     return served.named(
         {
-            **_shown(served, subject, method, fidelity, list(nodes), list(features)),
+            **_shown(served, subject, method, fidelity, chosen),
             "masks": {
-                "nodes": None if masks.nodes is None else _pairs(nodes),
-                "features": None if masks.features is None else _pairs(features),
+                "nodes": None if masks.nodes is None else _pairs(highest[NODES]),
+                "features": None if masks.features is None else _pairs(highest[FEATURES]),
                 "fidelity": payload.measured(_fidelity(desk, subject, masks)),
             },
             "tau": tau,
-            "seconds": payload.significant(seconds),
+            "seconds": significant(seconds),
         }
     )
 
@@ -73,47 +70,52 @@ def _shown(
     subject: Subject,
     method: str,
     fidelity: FidelityEstimate,
-    nodes: list[int],
-    features: list[int],
+    chosen: Chosen,
 ) -> payload.Plain:
     graph, surroundings = subject.graph, served.surroundings
+    query, names = graph.query, surroundings.names
     shares = probabilities(graph.scores).tolist()
-    scene = surroundings.scene_around(graph.query, nodes, hops=graph.hops)
-    names = surroundings.names
+    nodes, columns = chosen[NODES], chosen[FEATURES]
+    elements = None if columns is None else gathered(columns, surroundings.groups)
+    features = None if elements is None else [members[0] for members in elements]
+    kept: dict[str, list[int] | None] = {NODES: nodes, FEATURES: features}
+    counts = {kind: None if held is None else len(held) for kind, held in kept.items()}
+    scene = surroundings.scene(query, nodes or (), hops=graph.hops)
+    context = None if graph.whole else graph.context.numel()
+    sizes = {kind: count for kind, count in counts.items() if count is not None}
     return {
         "method": method,
         "sentence": [
-            [f"For {names.of_node(graph.query)}, which the model says is ", 0],
+            [f"For {names.of_node(query)}, which the model says is ", 0],
             [names.of_class(graph.predicted_class), 1],
             [f", {method} ranks ", 0],
-            [f"{names.counted(NODES, len(nodes))} × {names.counted(FEATURES, len(features))}", 1],
+            [" × ".join(names.counted(kind, count) for kind, count in sizes.items()), 1],
             [" highest; with all else random the prediction stays in ", 0],
             [f"{fidelity.value:.0%}", 1],
             [f" of {fidelity.samples} random worlds.", 0],
         ],
-        "nodes": nodes,
-        "features": features,
-        "values": payload.values(nodes, features, surroundings),
+        **kept,
+        "values": payload.values(query, nodes, elements, surroundings),
+        "kinds": surroundings.kinds_of_all(query),
         "fidelity": payload.measured(fidelity),
         "bound": None,
         "attempts": None,
         "steps": [],
         "probabilities": payload.likeliest(shares),
         "versus": None,
-        "scene": None if scene is None else payload.drawing(scene, surroundings),
-        "candidates": graph.candidates.numel(),
-        "context": None if graph.whole else graph.context.numel(),
-        "hops": graph.hops,
+        "scene": None if scene is None else payload.drawing(query, scene, surroundings),
+        "lookedAt": surroundings.looked_at(
+            candidates=graph.candidates.numel(), context=context, hops=graph.hops
+        ),
         "evaluations": 0,
         "evaluator": method,
         "alternatives": [],
         "row": {
-            "node": graph.query,
+            "query": query,
             "class": graph.predicted_class,
             "probability": round(shares[graph.predicted_class], 4),
-            "truth": surroundings.truth(graph.query),
-            "nodes": len(nodes),
-            "features": len(features),
+            "truth": surroundings.truth(query),
+            **counts,
             "fidelity": round(fidelity.value, 4),
             "status": method,
             "certified": False,
@@ -134,4 +136,4 @@ def _highest(mask: Tensor | None, ids: Sequence[int], most: int) -> dict[int, fl
 
 
 def _pairs(values: dict[int, float]) -> list[list[float]]:
-    return [[place, payload.significant(value)] for place, value in values.items()]
+    return [[place, significant(value)] for place, value in values.items()]

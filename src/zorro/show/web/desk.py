@@ -4,77 +4,55 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from queue import Empty, LifoQueue
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
-from zorro.explainer import Zorro
-from zorro.graph.edge_index import Edges
-from zorro.graph.features import Features, features_of
+from zorro.elements.groups import group_of_each
 from zorro.methods import Subjects
 from zorro.model.memory import default_budget
 from zorro.noise import Noise, resolve
 from zorro.runs import Run
 from zorro.runs.again import options_of
+from zorro.runs.given import GivenData, OneGraph
 
 _OF_SUBJECTS = ("seed", "hops", "halo", "check", "threshold")
 _SHARE = 16  # of the memory that one explainer would take by itself
-
-
-@dataclass(frozen=True)
-class Ground:
-    """The model and the graph that a run was made with.
-
-    Args:
-        model: called as `model(x, edge_index, **model_kwargs)`.
-        x: (N, d), or the features of a stored graph.
-        edge_index: (2, E), or its edges.
-        model_kwargs: further arguments of the model.
-    """
-
-    model: nn.Module
-    x: Tensor | Features
-    edge_index: Tensor | Edges
-    model_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Desk:
     """An explainer with a model of its own, so that threads cannot disturb each other.
 
     Args:
-        ground: model and graph.
+        model: the run's.
+        data: the run's.
         noise: of the run.
         options: of the run, as `Zorro` takes them.
     """
 
-    def __init__(self, ground: Ground, noise: Noise, options: Mapping[str, Any]) -> None:
-        self._ground = ground
+    def __init__(
+        self, model: nn.Module, data: GivenData, noise: Noise, options: Mapping[str, Any]
+    ) -> None:
+        self._data = data
         self._options = options
-        self._model = copy.deepcopy(ground.model).eval()
+        self._model = copy.deepcopy(model).eval()
         self.noise = noise
-        self.zorro = Zorro(
-            self._model,
-            ground.x,
-            ground.edge_index,
-            noise=noise,
-            memory=max(1, default_budget(features_of(ground.x).device) // _SHARE),
-            model_kwargs=ground.model_kwargs,
-            **options,
-        )
+        memory = max(1, default_budget(data.device) // _SHARE)
+        self.zorro = data.explainer(self._model, {**options, "noise": noise, "memory": memory})
 
     @cached_property
     def subjects(self) -> Subjects:
-        """The same predictions for methods other than Zorro's search."""
+        """The same predictions for methods other than Zorro's search, which explain nodes."""
+        assert isinstance(self._data, OneGraph)
         shared = {name: self._options[name] for name in _OF_SUBJECTS if name in self._options}
         return Subjects(
             self._model,
-            self._ground.x,
-            self._ground.edge_index,
+            self._data.x,
+            self._data.edge_index,
             noise=self.noise,
-            model_kwargs=self._ground.model_kwargs,
+            model_kwargs=self._options["model_kwargs"],
             **shared,
         )
 
@@ -84,20 +62,31 @@ class Desks:
 
     Args:
         run: whose parameters are used.
-        ground: the model and the graph that it was made with.
+        model: that it was made with.
+        data: that it was made with.
+        model_kwargs: further arguments of the model.
     """
 
-    def __init__(self, run: Run, ground: Ground) -> None:
-        self._ground = ground
-        self._options = options_of(run.manifest["parameters"])
-        self._noise = resolve(run.manifest["parameters"]["noise"], features_of(ground.x))
+    def __init__(
+        self, run: Run, model: nn.Module, data: GivenData, model_kwargs: Mapping[str, Any]
+    ) -> None:
+        self._model, self._data = model, data
+        self._options = {**options_of(run.manifest["parameters"]), "model_kwargs": model_kwargs}
+        pool, groups = data.pool, self._options.get("feature_groups")
+        of_each = group_of_each(groups, pool.shape[1]).to(pool.device) if groups else None
+        self._noise = resolve(self._options["noise"], pool, groups=of_each)
         self.measuring = self._made()  # says now if the parameters do not fit
         self._free: LifoQueue[Desk] = LifoQueue()
 
     @property
-    def options(self) -> Mapping[str, Any]:
-        """The run's own, as `Zorro` takes them."""
-        return self._options
+    def count(self) -> int:
+        """How many queries can be asked about."""
+        return self._data.count
+
+    @property
+    def compares(self) -> bool:
+        """Whether other methods can be asked too."""
+        return isinstance(self._data, OneGraph)
 
     def take(self) -> Desk:
         """Return a desk that nobody else works at."""
@@ -111,4 +100,4 @@ class Desks:
         self._free.put(desk)
 
     def _made(self) -> Desk:
-        return Desk(self._ground, self._noise, self._options)
+        return Desk(self._model, self._data, self._noise, self._options)

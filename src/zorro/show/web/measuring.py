@@ -51,23 +51,23 @@ class Measuring:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._done, work)
 
     def meter(
-        self, served: Served, number: int, node: int, *, samples: int, why_not: int | None = None
+        self, served: Served, number: int, query: int, *, samples: int, why_not: int | None = None
     ) -> Meter:
         """Return what measures a query; to be asked from within `do`.
 
         Args:
             served: the run.
             number: the run's.
-            node: the query.
+            query: the node or graph.
             samples: how many.
             why_not: the class to measure against.
         """
         assert served.desks is not None
-        key = (number, node, why_not, samples)
+        key = (number, query, why_not, samples)
         meter = self._meters.pop(key, None)
         if meter is None:
             meter = served.desks.measuring.zorro.meter(
-                node, samples=samples, why_not=why_not, contrast=served.contrast
+                query, samples=samples, why_not=why_not, contrast=served.contrast
             )
         self._meters[key] = meter
         while len(self._meters) > limits.METERS:

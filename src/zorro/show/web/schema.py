@@ -20,12 +20,14 @@ class _Request(BaseModel):
 class ExplainRequest(_Request):
     """A prediction to explain.
 
+    `query` is a node, or a graph's number, as the run's level says.
+
     `method` is a name of `methods`; `tau` and `why_not` are Zorro's own. `why_not` is the class
     to explain against.
     """
 
     run: Id
-    node: Id
+    query: Id
     method: Annotated[str, Field(max_length=100)] = "zorro"
     tau: Annotated[float, Field(gt=0, lt=1, strict=True, allow_inf_nan=False)] | None = None
     why_not: Id | None = None
@@ -35,12 +37,15 @@ class ExplainRequest(_Request):
 
 
 class FidelityRequest(_Request):
-    """A set of nodes and features to measure."""
+    """A set to measure: what is kept of each kind that the run's sets are of.
+
+    A feature that is in a group stands for all of it.
+    """
 
     run: Id
-    node: Id
-    nodes: Ids
-    features: Ids
+    query: Id
+    nodes: Ids | None = None
+    features: Ids | None = None
     samples: Annotated[int, Field(ge=1, le=limits.SAMPLES, strict=True)] = 200
     why_not: Id | None = None
 
@@ -62,7 +67,9 @@ class Health(BaseModel):
 class RunEntry(BaseModel):
     """A run that is served.
 
-    `broken` says why nothing of it can be shown; it is null if all is well.
+    `broken` says why nothing of it can be shown; it is null if all is well. `queries` is how many
+    there are in its data set, and `methods` are those that can explain them. `missing` says why a
+    run is not live, if that is known.
     """
 
     id: int
@@ -72,20 +79,19 @@ class RunEntry(BaseModel):
     summary: Plain
     labels: Plain
     live: bool
-    nodes: int
-    features: int
+    missing: str | None
+    queries: int
+    methods: list[str]
 
 
 class Runs(BaseModel):
-    """All runs, and what can be asked of them.
+    """All runs.
 
     `live` says whether anything can be explained and measured; each run says it of itself.
     """
 
     runs: list[RunEntry]
-    methods: list[str]
     live: bool
-    nodes: int
     limits: dict[str, int | float]
 
 
@@ -118,13 +124,11 @@ class Fidelity(BaseModel):
     seconds: float
 
 
-class Neighbourhood(BaseModel):
-    """A drawing of what surrounds a node."""
+class Drawing(BaseModel):
+    """A drawing of what surrounds a node, or of a graph."""
 
-    node: int
+    query: int
     scene: Plain
-    candidates: int
-    hops: int
     names: Plain
 
 
@@ -132,18 +136,17 @@ class Candidate(BaseModel):
     """A node or feature that may be added.
 
     Args:
-        value: of a feature at the query.
+        value: of a feature at the query, if that is a node; of a group the name of the one that
+            is set, or all values.
         holders: on how many candidate nodes a feature is not zero.
-        answer: the model's class of a node.
-        truth: its true class.
+        kind: by which a node is coloured: the model's class of it, or what it is.
     """
 
     id: int
     name: str | None
-    value: float | None = None
+    value: float | str | None = None
     holders: int | None = None
-    answer: int | None = None
-    truth: int | None = None
+    kind: int | None = None
 
 
 class Candidates(BaseModel):

@@ -4,64 +4,49 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zorro.elements import FEATURES
 from zorro.errors import RunError
 from zorro.explanation import Explanation
-from zorro.graph.features import size_of
-from zorro.graph.names import Labels, Names
+from zorro.graph.names import Labels
 from zorro.runs import DamagedRow, Run
 from zorro.runs.store import Counts
 from zorro.show.page import contents, payload
-from zorro.show.page.surroundings import Surroundings, predicted_classes
-from zorro.show.report import refuse_other_data, refuse_other_model
-from zorro.show.web.desk import Desks, Ground
+from zorro.show.page.ground import Ground
+from zorro.show.web.desk import Desks
+from zorro.show.web.method_names import method_names
+
+Chosen = Mapping[str, list[int] | None]  # what is kept of each kind, None if all of it is
 
 _MOST_NAMES = 10_000
 
 
 class Served:
-    """A run with its graph and model, as far as they are at hand.
+    """A run with its data and model, as far as they are at hand.
 
     Args:
         run: whose explanations are shown.
-        ground: the model and the graph that it was made with; without them it is read-only.
-        y: (N,), the true classes.
-        names: of nodes, features and classes.
+        ground: what it was made with; without data and model it is read-only.
+        missing: why it is without them, if that is known.
     """
 
     def __init__(
-        self,
-        run: Run,
-        ground: Ground | None = None,
-        *,
-        y: Any = None,
-        names: Names | None = None,
+        self, run: Run, ground: Ground | None = None, *, missing: str | None = None
     ) -> None:
         self.run = run
+        self.missing = missing
         self.desks: Desks | None = None
-        self.surroundings = Surroundings(names=names or Names())
-        if ground is not None:
-            refuse_other_data(run, ground.x, ground.edge_index, ground.model_kwargs)
-            refuse_other_model(run, ground.model)
-            self.desks = Desks(run, ground)
-            self.surroundings = Surroundings(
-                x=ground.x,
-                edge_index=ground.edge_index,
-                y=y,
-                predicted=predicted_classes(
-                    ground.model,
-                    ground.x,
-                    ground.edge_index,
-                    model_kwargs=ground.model_kwargs,
-                    threshold=run.manifest["parameters"].get("threshold"),
-                ),
-                names=names or Names(),
-            )
+        ground = ground or Ground()
+        ground.refuse_other(run)
+        if ground.model is not None and ground.data is not None:
+            self.desks = Desks(run, ground.model, ground.data, ground.model_kwargs)
+        self.surroundings = ground.surroundings(run)
+        self.kinds = payload.kinds_of(run)
         self._lock = threading.Lock()
         self._read: _Read | None = None
 
@@ -71,12 +56,16 @@ class Served:
         return self.desks is not None
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Number of nodes and of features."""
-        if self.surroundings.x is not None:
-            return size_of(self.surroundings.x)
-        data = self.run.manifest["data"]
-        return int(data["nodes"]), int(data["features"])
+    def queries(self) -> int:
+        """How many queries there are in the data set."""
+        return int(self.run.manifest["data"][f"{self.run.level}s"])
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that can explain them, ours first."""
+        if self.desks is None:
+            return ()
+        return method_names() if self.desks.compares else method_names()[:1]
 
     @property
     def name(self) -> str:
@@ -104,7 +93,7 @@ class Served:
         return self._current().rows
 
     def failures(self) -> list[payload.Plain]:
-        """Return the nodes that could not be explained, and why."""
+        """Return the queries that could not be explained, and why."""
         return self._current().failures
 
     def unreadable(self) -> list[payload.Plain]:
@@ -118,26 +107,36 @@ class Served:
             "nodes": _first(names.nodes),
             "features": _first(names.features),
             "alternatives": (),
+            "values": None,
             "scene": None,
         }
-        return payload.labels(names, [first])
+        return payload.labels(self.surroundings, [first])
 
-    def kept(self, node: int) -> Explanation | None:
-        """Return the explanation that the run holds of a node, None if it holds none that is."""
-        with _damage_told(f"{self.run.path}, node {node}"):
-            for row in self.run.rows(node=node, failed=False):
+    def kept(self, query: int) -> Explanation | None:
+        """Return the explanation that the run holds of a query, None if it holds none."""
+        with _damage_told(f"{self.run.path}, {self.run.level} {query}"):
+            for row in self.run.rows(node=query, failed=False):
                 if isinstance(row, DamagedRow):
                     raise RunError(row.reason)
                 if isinstance(row, Explanation):
                     return row
         return None
 
-    def kept_detail(self, node: int) -> payload.Plain | None:
-        """Return what is shown of the explanation that the run holds of a node, if any."""
-        explanation = self.kept(node)
+    def whole_groups(self, held: Chosen) -> dict[str, list[int] | None]:
+        """Return a set with all columns of the groups of which it has some."""
+        columns = held.get(FEATURES)
+        if columns is None:
+            return dict(held)
+        of_column = {column: group for group in self.surroundings.groups for column in group}
+        whole = [each for column in columns for each in of_column.get(column, (column,))]
+        return {**held, FEATURES: list(dict.fromkeys(whole))}
+
+    def kept_detail(self, query: int) -> payload.Plain | None:
+        """Return what is shown of the explanation that the run holds of a query, if any."""
+        explanation = self.kept(query)
         if explanation is None:
             return None
-        with _damage_told(f"{self.run.path}, node {node}"):
+        with _damage_told(f"{self.run.path}, {self.run.level} {query}"):
             return _for_json(self.detail(explanation))
 
     def detail(self, explanation: Explanation) -> payload.Plain:
@@ -147,7 +146,7 @@ class Served:
 
     def named(self, shown: payload.Plain) -> payload.Plain:
         """Add the names of the nodes and features that are shown."""
-        labels = payload.labels(self.surroundings.names, [shown])
+        labels = payload.labels(self.surroundings, [shown])
         return {**shown, "names": {kind: labels[kind] for kind in ("nodes", "features")}}
 
     def _current(self) -> _Read:

@@ -2,6 +2,13 @@
 "use strict";
 window.zorro = window.zorro || {};
 
+// What the marks of steps mean.
+zorro.stepMarks = function (wording) {
+  const shapes = {nodes: "squares", features: "dots"};
+  const said = wording.kept.map(({key, nouns}) => `${shapes[key]} are ${nouns}`).join(", ");
+  return `${wording.capital(said)}; hollow ones were taken out.`;
+};
+
 // steps: [[kind, id, fidelity, added]]; fidelity: {value, lower, upper, samples, confidence}, or
 // null while the search goes on. Returns {update}, which takes the steps that there are by now.
 zorro.curve = function (container, {steps: known, fidelity, tau, wording, describe}) {

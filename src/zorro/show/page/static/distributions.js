@@ -6,8 +6,11 @@ zorro.distributions = function (container, {rows, summary, wording}) {
   const lowest = d3.min(rows, (row) => row.fidelity);
   const from = Math.max(0, Math.floor(10 * Math.min(lowest, summary.tau, 0.95)) / 10);
   const shown = [
-    {name: `${wording.capital(wording.nodes)} kept`, key: "nodes", isWhole: true},
-    {name: `${wording.capital(wording.features)} kept`, key: "features", isWhole: true},
+    ...wording.kept.map(({key, nouns}) => ({
+      name: `${wording.capital(nouns)} kept`,
+      key,
+      isWhole: true,
+    })),
     {
       name: "Fidelity on unseen samples",
       key: "fidelity",

@@ -2,7 +2,7 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// links: {back, previous, next} with hrefs or null, and node(id); isExplained: whether a node has a
+// links: {back, previous, next} with hrefs or null, and query(id); isExplained: whether one has a
 // page here. parts {tools, drawing, values}, if given, are called with a selection to fill: tools
 // below the sentence, the others instead of what is drawn here.
 zorro.explanation = function (
@@ -16,7 +16,7 @@ zorro.explanation = function (
   title
     .append("h2")
     .attr("tabindex", -1)
-    .text(wording.capital(wording.nodeName(row.node)));
+    .text(wording.capital(wording.queryName(row.query)));
   zorro.badge(title, row);
   truth(title);
   sentence(root.append("p").attr("class", "sentence"));
@@ -29,7 +29,7 @@ zorro.explanation = function (
   parts.tools?.(root);
 
   const grid = root.append("div").attr("class", "panels");
-  if (detail.scene) (parts.drawing ?? drawing)(panel(grid, "Neighbourhood"));
+  if (detail.scene) (parts.drawing ?? drawing)(panel(grid, wording.level.drawing(wording)));
   else withoutDrawing(grid);
   const side = grid.append("div").attr("class", detail.scene ? "side" : "side full");
   if (detail.steps.length) curve(panel(side, "Fidelity, step by step"));
@@ -69,10 +69,9 @@ zorro.explanation = function (
   }
 
   function drawing(section) {
-    const around = wording.countedNodes(detail.scene.nodes.length - 1);
-    const kept = listed(detail.nodes.map(wording.nodeLabel)) || "none";
-    const name = wording.capital(wording.nodeName(row.node));
-    const describe = `${name} and ${around} around it; kept fixed: ${kept}.`;
+    const around = wording.level.around(wording, row.query, detail.scene);
+    const kept = detail.nodes ? listed(detail.nodes.map(wording.nodeLabel)) || "none" : "all";
+    const describe = `${around}; kept fixed: ${kept}.`;
     zorro.scene(section.append("div").node(), detail.scene, {wording, describe});
     zorro.sceneLegend(section.node(), detail.scene, {wording});
   }
@@ -81,7 +80,7 @@ zorro.explanation = function (
     parent
       .append("p")
       .attr("class", "note full")
-      .text("The neighbourhood is not drawn: the graph was not at hand when this page was made.");
+      .text(wording.level.undrawn);
   }
 
   function curve(section) {
@@ -94,7 +93,7 @@ zorro.explanation = function (
       .attr("class", "muted small")
       .text(
         [
-          `Squares are ${wording.nodes}, dots ${wording.features}, hollow ones were taken out.`,
+          zorro.stepMarks(wording),
           "The steps are measured on the samples that the search saw;",
           `the bar at the right on ${zorro.number(detail.fidelity.samples)} that it did not.`,
         ].join(" "),
@@ -118,29 +117,36 @@ zorro.explanation = function (
   }
 
   function values(section) {
-    if (!detail.nodes.length || !detail.features.length) {
+    if (wording.kept.some(({key}) => !detail[key].length)) {
       section.append("p").text("Nothing: random values everywhere are enough.");
       return;
     }
     if (detail.values) {
       zorro.heatmap(section.append("div").node(), {
-        ...detail,
+        shown: detail.values,
         wording,
         caption: `Values of the ${wording.features} that are kept`,
       });
     }
-    const kept = section.append("dl").attr("class", "kept");
-    kept.append("dt").text(wording.capital(wording.nodes));
-    nodeLinks(kept.append("dd"), detail.nodes);
-    kept.append("dt").text(wording.capital(wording.features));
-    kept.append("dd").text(listed(detail.features.map(wording.featureLabel)));
+    elements(section, detail);
+  }
+
+  // What a set keeps of each kind; nodes that are queries too lead to their explanations.
+  function elements(parent, held) {
+    const list = parent.append("dl").attr("class", "kept");
+    for (const {key, nouns, label} of wording.kept) {
+      list.append("dt").text(wording.capital(nouns));
+      const place = list.append("dd");
+      if (key === "nodes" && wording.level.nodesAreQueries) nodeLinks(place, held.nodes);
+      else place.text(listed(held[key].map(label)));
+    }
   }
 
   function nodeLinks(parent, nodes) {
     nodes.forEach((id, at) => {
       if (at) parent.append("span").text(", ");
-      if (isExplained(id) && id !== row.node)
-        parent.append("a").attr("href", links.node(id)).text(wording.nodeLabel(id));
+      if (isExplained(id) && id !== row.query)
+        parent.append("a").attr("href", links.query(id)).text(wording.nodeLabel(id));
       else parent.append("span").text(wording.nodeLabel(id));
     });
   }
@@ -153,18 +159,13 @@ zorro.explanation = function (
         .append("p")
         .text(
           [
-            `${wording.countedNodes(other.nodes.length)} ×`,
-            `${wording.countedFeatures(other.features.length)},`,
+            `${wording.size((key) => other[key].length)},`,
             `fidelity ${zorro.share(other.fidelity)}`,
             `(${zorro.share(other.lower)} to ${zorro.share(other.upper)})`,
             other.certified ? "certified" : "not certified",
           ].join(" "),
         );
-      const kept = item.append("dl").attr("class", "kept");
-      kept.append("dt").text(wording.capital(wording.nodes));
-      nodeLinks(kept.append("dd"), other.nodes);
-      kept.append("dt").text(wording.capital(wording.features));
-      kept.append("dd").text(listed(other.features.map(wording.featureLabel)));
+      elements(item, other);
     }
   }
 
@@ -173,7 +174,7 @@ zorro.explanation = function (
     zorro.facts(section.append("dl").attr("class", "facts").node(), [
       ["Fidelity", measured()],
       ["Certificate", proved()],
-      ["Looked at", lookedAt()],
+      ["Looked at", detail.lookedAt],
       ["Took", `${detail.seconds} s, ${work}`],
     ]);
   }
@@ -190,12 +191,6 @@ zorro.explanation = function (
     if (!row.certified) return "none";
     const sure = zorro.percent(1 - summary.delta);
     return `at least ${detail.bound.toFixed(3)}, ${sure} sure, attempt ${detail.attempts}`;
-  }
-
-  function lookedAt() {
-    const within = `${wording.countedNodes(detail.candidates)} within ${detail.hops} hops`;
-    if (detail.context === null) return `${within}, evaluated on the whole graph`;
-    return `${within}, evaluated with ${wording.countedNodes(detail.context)} of context`;
   }
 
   function listed(texts, most = 40) {

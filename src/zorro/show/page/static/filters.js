@@ -12,7 +12,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
     .attr("aria-label", "Filter")
     .on("submit", (event) => event.preventDefault());
 
-  input("find", `Find a ${wording.node}`, "search", "id or name");
+  input("find", `Find a ${wording.query}`, "search", wording.hasQueryNames ? "id or name" : "number");
   const named = new Map(rows.map((row) => [row.class, wording.className(row.class)]));
   choice(
     "class",
@@ -30,8 +30,8 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
     "Status",
     statuses.map((status) => [status, status]),
   );
-  input("nodes", `${wording.capital(wording.nodes)} up to`, "number", "any").attr("min", 0);
-  input("features", `${wording.capital(wording.features)} up to`, "number", "any").attr("min", 0);
+  for (const {key, nouns} of wording.kept)
+    input(key, `${wording.capital(nouns)} up to`, "number", "any").attr("min", 0);
 
   return function (row) {
     return (
@@ -39,8 +39,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
       (!wanted.class || String(row.class) === wanted.class) &&
       (!wanted.answer || (row.truth === row.class) === (wanted.answer === "right")) &&
       (!wanted.status || zorro.statusName(row) === wanted.status) &&
-      (!wanted.nodes || row.nodes <= Number(wanted.nodes)) &&
-      (!wanted.features || row.features <= Number(wanted.features))
+      wording.kept.every(({key}) => !wanted[key] || row[key] <= Number(wanted[key]))
     );
   };
 
@@ -48,7 +47,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
     if (!wanted.find) return true;
     const text = wanted.find.trim().toLowerCase();
     return (
-      String(row.node).includes(text) || wording.nodeLabel(row.node).toLowerCase().includes(text)
+      String(row.query).includes(text) || wording.queryLabel(row.query).toLowerCase().includes(text)
     );
   }
 

@@ -2,13 +2,15 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// choice {hasNode, hasFeature, onNode, onFeature}, if given, makes the headings buttons that take a
-// row or a column in or out. Returns {update}, to be called when what is in has changed.
+// shown: {nodes, features, rows}; choice {hasNode, hasFeature, onNode, onFeature}, if given, makes
+// the headings buttons that take a row or a column in or out; what cannot be chosen is null.
+// Returns {update}, to be called when what is in has changed.
 zorro.heatmap = function (
   container,
-  {nodes, features, values, wording, caption, choice = null},
+  {shown: {nodes, features, rows: values}, wording, caption, choice = {}},
 ) {
-  const largest = d3.max(values.flat(), Math.abs) || 1;
+  const numbers = values.flat().filter((value) => typeof value === "number");
+  const largest = d3.max(numbers, Math.abs) || 1;
   const isBinary = values.flat().every((value) => value === 0 || value === 1);
   const shownFeatures = features.slice(0, values[0]?.length ?? 0);
   const how = `${wording.capital(wording.nodes)} in rows, ${wording.features} in columns.`;
@@ -29,21 +31,21 @@ zorro.heatmap = function (
   const head = table.append("thead").append("tr");
   head.append("td");
   const columns = head.selectAll("th").data(shownFeatures).join("th").attr("scope", "col");
-  heading(columns, choice?.onFeature).text(wording.featureLabel);
+  heading(columns, choice.onFeature).text(wording.featureLabel);
 
   const lines = table.append("tbody").selectAll("tr").data(values).join("tr");
   const starts = lines
     .append("th")
     .attr("scope", "row")
     .datum((_, at) => nodes[at]);
-  if (choice) heading(starts, choice.onNode).text(wording.nodeLabel);
+  if (choice.onNode) heading(starts, choice.onNode).text(wording.nodeLabel);
   else starts.text(wording.nodeLabel);
   const cells = lines
     .selectAll("td")
     .data((line) => line)
     .join("td")
     .attr("class", (value) => (value < 0 ? "low" : value > 0 ? "high" : "zero"))
-    .style("--strength", (value) => (Math.abs(value) / largest).toFixed(3))
+    .style("--strength", (value) => (Math.abs(value) / largest || 0).toFixed(3))
     .text((value) => (isBinary && value === 0 ? "" : String(value)));
 
   const missing = [
@@ -59,17 +61,20 @@ zorro.heatmap = function (
       .text(`${missing.join(" and ")} more are not shown.`);
   }
   const update = () => {
-    if (!choice) return;
-    columns.select("button").attr("aria-pressed", (id) => String(choice.hasFeature(id)));
-    starts.select("button").attr("aria-pressed", (id) => String(choice.hasNode(id)));
-    lines.classed("out", (_, at) => !choice.hasNode(nodes[at]));
-    cells.classed("out", (_, at) => !choice.hasFeature(shownFeatures[at]));
+    if (choice.onFeature) {
+      columns.select("button").attr("aria-pressed", (id) => String(choice.hasFeature(id)));
+      cells.classed("out", (_, at) => !choice.hasFeature(shownFeatures[at]));
+    }
+    if (choice.onNode) {
+      starts.select("button").attr("aria-pressed", (id) => String(choice.hasNode(id)));
+      lines.classed("out", (_, at) => !choice.hasNode(nodes[at]));
+    }
   };
   update();
   return {update};
 
   function heading(cell, onClick) {
-    if (!choice) return cell.append("span");
+    if (!onClick) return cell.append("span");
     return cell
       .append("button")
       .attr("type", "button")

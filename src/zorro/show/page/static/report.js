@@ -5,8 +5,10 @@
   const {summary, rows, details, failures, unreadable, labels} = JSON.parse(
     document.getElementById("data").textContent,
   );
-  const wording = zorro.wording(labels);
-  const byNode = new Map(rows.map((row) => [row.node, row]));
+  const wording = zorro.wording(labels, summary.kept);
+  const byQuery = new Map(rows.map((row) => [row.query, row]));
+  const address = (query) => `#${labels.level}=${query}`;
+  const named = new RegExp(`^#${labels.level}=(\\d+)$`);
   const part = (id) => document.getElementById(id);
   const name = document.title;
   let table = null;
@@ -18,7 +20,7 @@
   zorro.cards(part("cards"), {summary, wording});
   if (rows.length) {
     zorro.distributions(part("distributions"), {rows, summary, wording});
-    table = zorro.table(part("table"), {rows, wording, hasTruth: summary.hasTruth});
+    table = zorro.table(part("table"), {rows, wording, hasTruth: summary.hasTruth, address});
   } else {
     part("distributions").textContent = zorro.nothing(unreadable);
   }
@@ -31,8 +33,8 @@
   part("main").classList.remove("waiting");
 
   function show() {
-    const named = /^#node=(\d+)$/.exec(window.location.hash);
-    const row = named ? byNode.get(Number(named[1])) : undefined;
+    const found = named.exec(window.location.hash);
+    const row = found ? byQuery.get(Number(found[1])) : undefined;
     if (row === undefined) close();
     else open(row);
   }
@@ -48,23 +50,23 @@
     if (!part("overview").hidden) left = window.scrollY;
     part("overview").hidden = true;
     part("explanation").hidden = false;
-    document.title = `${wording.capital(wording.nodeName(row.node))} – ${name}`;
+    document.title = `${wording.capital(wording.queryName(row.query))} – ${name}`;
     const heading = zorro.explanation(part("explanation"), {
       row,
-      detail: details[row.node],
+      detail: details[row.query],
       summary,
-      wording,
-      links: {back: "#", node: (id) => `#node=${id}`, ...beside(row.node)},
-      isExplained: (node) => byNode.has(node),
+      wording: wording.within(details[row.query]),
+      links: {back: "#", query: address, ...beside(row.query)},
+      isExplained: (query) => byQuery.has(query),
     });
     window.scrollTo(0, 0);
     heading.focus({preventScroll: true});
   }
 
-  function beside(node) {
+  function beside(query) {
     const order = table.order();
-    const at = order.indexOf(node);
-    const link = (other) => (at < 0 || other === undefined ? null : `#node=${other}`);
+    const at = order.indexOf(query);
+    const link = (other) => (at < 0 || other === undefined ? null : address(other));
     return {previous: link(order[at - 1]), next: link(order[at + 1])};
   }
 })();

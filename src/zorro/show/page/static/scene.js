@@ -1,9 +1,9 @@
-// A neighbourhood: the query in the centre, others on rings by distance, kept ones stressed.
+// A scene: a query among its neighbours, or a whole graph; kept nodes are stressed.
 "use strict";
 window.zorro = window.zorro || {};
 
-// scene: {nodes: [[id, x, y, hop, selected, class]], edges: [i, j, i, j, …], hidden}
-// onToggle(id), if given, makes each node a button; frame {reach, hops, dot} is that of a larger
+// scene: {nodes: [[id, x, y, hop, selected, kind]], edges: [i, j, i, j, …], bonds, hidden, centred}
+// onToggle(id), if given, makes each node a button; frame, from zorro.frame, is that of a larger
 // drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
 // Returns {svg, select}: select(ids) changes which nodes are kept.
 zorro.scene = function (
@@ -11,22 +11,31 @@ zorro.scene = function (
   scene,
   {wording, describe, onToggle = null, frame = null, onFit = null},
 ) {
-  const nodes = scene.nodes.map(([id, x, y, hop, selected, cls], place) => ({
+  const nodes = scene.nodes.map(([id, x, y, , selected, kind], place) => ({
     id,
     x,
     y,
-    hop,
     selected: Boolean(selected),
-    class: cls,
-    query: place === 0,
+    kind,
+    symbol: wording.symbol(kind),
+    query: scene.centred && place === 0,
+    first: place === 0,
   }));
-  const edges = d3
-    .range(0, scene.edges.length, 2)
-    .map((at) => [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]]);
+  const lines = d3.range(0, scene.edges.length, 2).flatMap((at) => {
+    const [one, other] = [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]];
+    const bond = scene.bonds[at / 2] ?? null;
+    return zorro.strokes(bond).map(([shift, dashed]) => ({one, other, bond, shift, dashed}));
+  });
+  const beside = d3.rollup(
+    lines.flatMap(({one, other}) => [
+      [one, other],
+      [other, one],
+    ]),
+    (pairs) => [...new Set(pairs.map(([, other]) => other))],
+    ([one]) => one,
+  );
   const shapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolDiamond];
-  const reach = frame?.reach ?? (d3.max(nodes, (node) => Math.hypot(node.x, node.y)) || 1);
-  const dot = frame?.dot ?? 4; // the radius of nodes that are not kept
-  const hops = frame?.hops ?? (d3.max(nodes, (node) => node.hop) || 0);
+  const shared = frame ?? zorro.frame(scene);
   const svg = d3
     .select(container)
     .append("svg")
@@ -36,11 +45,7 @@ zorro.scene = function (
   let at = null; // the size and the places of the last drawing
 
   zorro.fitted(container, (width) => {
-    const height = Math.round(Math.min(width * (width < 480 ? 1 : 0.86), 480));
-    const scale = (Math.min(width, height) / 2 - 30) / reach;
-    const stretch = Math.max(0.8, Math.min(1.35, (width / 2 - 44) / (height / 2 - 30)));
-    const x = (node) => width / 2 + node.x * scale * stretch;
-    const y = (node) => height / 2 - node.y * scale;
+    const {height, x, y, rings} = zorro.sceneFit(scene.centred, shared, width);
     at = {width, height, x, y};
     svg.attr("width", width).attr("height", height).selectAll("*").remove();
 
@@ -48,23 +53,21 @@ zorro.scene = function (
       .append("g")
       .attr("class", "rings")
       .selectAll("ellipse")
-      .data(d3.range(1, hops + 1))
+      .data(rings)
       .join("ellipse")
       .attr("cx", width / 2)
       .attr("cy", height / 2)
-      .attr("rx", (hop) => hop * scale * stretch)
-      .attr("ry", (hop) => hop * scale);
+      .attr("rx", ({rx}) => rx)
+      .attr("ry", ({ry}) => ry);
 
     svg
       .append("g")
       .attr("class", "edges")
       .selectAll("line")
-      .data(edges)
+      .data(lines)
       .join("line")
-      .attr("x1", ([one]) => x(one))
-      .attr("y1", ([one]) => y(one))
-      .attr("x2", ([, other]) => x(other))
-      .attr("y2", ([, other]) => y(other));
+      .attr("stroke-dasharray", ({dashed}) => (dashed ? "3 3" : null))
+      .each(laid);
 
     const marks = svg
       .append("g")
@@ -83,7 +86,15 @@ zorro.scene = function (
     marks
       .append("path")
       .attr("class", "dot")
-      .style("fill", (node) => wording.colour(node.class));
+      .style("fill", (node) => (node.symbol ? null : wording.kindColour(node.kind)))
+      .style("--kind", (node) => (node.symbol ? wording.kindColour(node.kind) : null));
+    marks
+      .filter((node) => node.symbol)
+      .append("text")
+      .attr("class", "symbol")
+      .attr("dy", "0.35em")
+      .style("--on-kind", (node) => zorro.lettersOn(wording.kindColour(node.kind)))
+      .text((node) => node.symbol);
     marks.append("title");
     svg.append("g").attr("class", "labels");
     if (onToggle) zorro.sceneKeys(svg, {nodes, x, y, onToggle});
@@ -104,17 +115,22 @@ zorro.scene = function (
   function paint() {
     svg
       .selectAll(".edges line")
-      .attr("class", ([one, other]) => (stressed(one) && stressed(other) ? "stressed" : null));
+      .attr("class", ({one, other, bond}) => {
+        const isStressed = stressed(one) && stressed(other);
+        return `${bond ? "bond" : ""} ${isStressed ? "stressed" : ""}`.trim() || null;
+      });
     const marks = svg
       .selectAll(".nodes > g")
       .attr(
         "class",
-        (node) => `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}`,
+        (node) =>
+          `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}` +
+          `${node.symbol ? " atom" : ""}`,
       );
     marks
       .select(".dot")
       .attr("d", (node) =>
-        d3.symbol(shapes[wording.shape(node.class)], Math.PI * radius(node) ** 2)(),
+        d3.symbol(shapes[wording.kindShape(node.kind)], Math.PI * radius(node) ** 2)(),
       );
     marks.select("title").text((node) => tip(node, wording));
     if (onToggle) {
@@ -122,12 +138,13 @@ zorro.scene = function (
       marks.attr("aria-label", (node) => wording.capital(wording.nodeName(node.id)));
     }
     const labelled = nodes.filter(stressed);
-    const label = (node) => wording.nodeLabel(node.id);
+    const label = (node) => (node.symbol ? String(node.id) : wording.nodeLabel(node.id));
     svg
       .select(".labels")
       .selectAll("text")
       .data(placed(labelled, at.x, at.y, label, at.width, at.height))
       .join("text")
+      .attr("class", (place) => (place.isNumber ? "number" : null))
       .attr("x", (place) => place.x)
       .attr("y", (place) => place.y)
       .attr("text-anchor", (place) => place.anchor)
@@ -139,26 +156,40 @@ zorro.scene = function (
   }
 
   function radius(node) {
-    return node.query ? 9 : node.selected ? 8 : dot;
+    if (node.symbol) return 13;
+    return node.query ? 9 : node.selected ? 8 : shared.dot;
+  }
+
+  // Lines of one bond lie beside each other.
+  function laid({one, other, shift}) {
+    const [x1, y1, x2, y2] = [at.x(one), at.y(one), at.x(other), at.y(other)];
+    const aside = (5 * shift) / (Math.hypot(x2 - x1, y2 - y1) || 1);
+    const [dx, dy] = [(y2 - y1) * aside, (x1 - x2) * aside];
+    d3.select(this)
+      .attr("x1", x1 + dx)
+      .attr("y1", y1 + dy)
+      .attr("x2", x2 + dx)
+      .attr("y2", y2 + dy);
   }
 
   function tip(node, words) {
     const parts = [words.capital(words.nodeName(node.id))];
-    if (node.class !== null) parts.push(words.className(node.class));
+    if (node.kind !== null && !node.symbol) parts.push(words.kindName(node.kind));
     if (node.query) parts.push("the one that is explained");
-    parts.push(node.selected ? "kept fixed" : "not kept");
+    if (wording.keepsNodes) parts.push(node.selected ? "kept fixed" : "not kept");
     return parts.join(" · ");
   }
 
   // Each label goes where it hides nothing, beside its node, else above or below; or nowhere.
   function placed(shown, x, y, text, width, height) {
-    const taken = shown.map((node) => box(x(node), y(node), 20, 20));
+    const taken = shown.map((node) => box(x(node), y(node), room(node), room(node)));
     return shown
       .map((node) => {
         const label = shortened(text(node));
         const [w, h] = [label.length * 6.8 + 4, 15];
         const gap = node.query ? 18 : 12;
         const choices = [
+          ...(node.symbol ? [between(node, w, h)] : []),
           {
             x: x(node) + gap,
             y: y(node) + 4,
@@ -184,15 +215,38 @@ zorro.scene = function (
             area: box(x(node), y(node) + gap + 4, w, h),
           },
         ];
-        if (node.x < 0) [choices[0], choices[1]] = [choices[1], choices[0]];
+        if (node.x < 0 && !node.symbol) [choices[0], choices[1]] = [choices[1], choices[0]];
+        const others = node.symbol ? taken.filter((_, place) => shown[place] !== node) : taken;
         const free = choices.find(
-          ({area}) => inside(area, width, height) && !taken.some((other) => overlap(area, other)),
+          ({area}) => inside(area, width, height) && !others.some((other) => overlap(area, other)),
         );
         if (free === undefined) return null;
         taken.push(free.area);
-        return {...free, text: label};
+        return {...free, text: label, isNumber: node.symbol !== ""};
       })
       .filter(Boolean);
+  }
+
+  // An atom's number goes where the angle between its bonds is widest.
+  function between(node, w, h) {
+    const angles = d3.sort(beside.get(node) ?? [], (other) => angle(node, other));
+    const gaps = angles.map((other, place) => {
+      const from = angle(node, other);
+      const next = angles[(place + 1) % angles.length];
+      const wide = (angle(node, next) - from + 2 * Math.PI) % (2 * Math.PI) || 2 * Math.PI;
+      return {wide, middle: from + wide / 2};
+    });
+    const {middle} = d3.greatest(gaps, (gap) => gap.wide) ?? {middle: 0};
+    const [cx, cy] = [at.x(node) + 21 * Math.cos(middle), at.y(node) + 21 * Math.sin(middle)];
+    return {x: cx, y: cy + 4, anchor: "middle", area: box(cx, cy, w - 6, h - 5)};
+  }
+
+  function angle(node, other) {
+    return Math.atan2(at.y(other) - at.y(node), at.x(other) - at.x(node));
+  }
+
+  function room(node) {
+    return node.symbol ? 26 : 20;
   }
 
   function shortened(text) {
@@ -217,7 +271,21 @@ zorro.scene = function (
   }
 };
 
-// The classes that a drawing shows and what its marks mean.
+// The lines that an edge is drawn as: [how far to its left, whether it is dashed].
+zorro.strokes = (bond) =>
+  ({
+    double: [[-0.5, false], [0.5, false]],
+    triple: [[-1, false], [0, false], [1, false]],
+    aromatic: [[0, false], [1, true]],
+  })[bond] ?? [[0, false]];
+
+// White or black, whichever can be read on a colour.
+zorro.lettersOn = function (colour) {
+  const {r, g, b} = d3.rgb(colour);
+  return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#222222" : "#ffffff";
+};
+
+// The kinds of nodes that a drawing shows and what its marks mean.
 zorro.sceneLegend = function (container, scene, {wording}) {
   const list = d3.select(container).append("ul").attr("class", "legend");
   const shown = d3.group(
@@ -230,17 +298,19 @@ zorro.sceneLegend = function (container, scene, {wording}) {
     entry.append("span").text(text);
     return entry;
   };
-  for (const number of d3.sort(shown.keys())) {
-    item(`class shape-${wording.shape(number)}`, wording.className(number))
+  for (const number of wording.areAtoms ? [] : d3.sort(shown.keys())) {
+    item(`class shape-${wording.kindShape(number)}`, wording.kindName(number))
       .select(".swatch")
-      .style("background", wording.colour(number));
+      .style("background", wording.kindColour(number));
   }
-  item("ringed", "explained");
-  item("large", "kept fixed");
-  item("small", "context");
+  if (scene.centred) item("ringed", "explained");
+  if (wording.keepsNodes) {
+    item("large", "kept fixed");
+    item(wording.areAtoms ? "hollow" : "small", scene.centred ? "context" : "not kept");
+  }
   if (scene.hidden > 0)
     list
       .append("li")
       .attr("class", "muted")
-      .text(`${wording.countedNodes(scene.hidden)} more within reach, not drawn`);
+      .text(wording.level.hidden(wording, scene.hidden));
 };

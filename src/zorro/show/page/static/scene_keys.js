@@ -12,7 +12,7 @@ zorro.sceneKeys = function (svg, {nodes, x, y, onToggle}) {
   const marks = svg
     .selectAll(".nodes > g")
     .attr("role", "button")
-    .attr("tabindex", (node) => (node.query ? 0 : -1))
+    .attr("tabindex", (node) => (node.first ? 0 : -1))
     .on("click", (_, node) => onToggle(node.id))
     .on("focus", (event) => {
       marks.attr("tabindex", -1);

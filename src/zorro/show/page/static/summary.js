@@ -9,14 +9,13 @@ zorro.cards = function (container, {summary, wording}) {
   const share = (count) => (explained ? percent(count / explained) : "–");
   const sure = summary.delta === null ? "not certified" : `${percent(1 - summary.delta)} sure`;
   const cards = [
-    [number(explained), `${wording.nodes} explained`, `of ${number(summary.asked)} asked`],
+    [number(explained), `${wording.queries} explained`, `of ${number(summary.asked)} asked`],
     [share(certified), "certified", of(certified)],
-    [summary.medianNodes ?? "–", `${wording.nodes}, median`, `of ${number(summary.data.nodes)}`],
-    [
-      summary.medianFeatures ?? "–",
-      `${wording.features}, median`,
-      `of ${number(summary.data.features)}`,
-    ],
+    ...wording.kept.map(({key, nouns}) => [
+      summary.medians[key] ?? "–",
+      `${nouns}, median`,
+      key === "nodes" ? wording.level.outOf(wording, summary) : `of ${number(summary.data.features)}`,
+    ]),
     ...(right === null ? [] : [[share(right), "answers right", of(right)]]),
     [zorro.exact(summary.tau), "threshold τ", sure],
     [number(failed), "failed", failed ? "listed below" : "none"],
@@ -36,7 +35,7 @@ zorro.failures = function (section, {failures, wording}) {
     .selectAll("li")
     .data(failures)
     .join("li")
-    .text(({node, error}) => `${wording.capital(wording.nodeName(node))}: ${error}`);
+    .text(({query, error}) => `${wording.capital(wording.queryName(query))}: ${error}`);
 };
 
 // What of a run cannot be read, and why; items: [{name, reason}].
@@ -57,8 +56,8 @@ zorro.unreadableRows = function (details, {unreadable, wording}) {
   zorro.unreadable(details, {
     title: (count) =>
       `${count === 1 ? "A row" : `${zorro.number(count)} rows`} of this run cannot be read`,
-    items: unreadable.map(({position, node, reason}) => ({
-      name: node === null ? `Row ${position}` : wording.capital(wording.nodeName(node)),
+    items: unreadable.map(({position, query, reason}) => ({
+      name: query === null ? `Row ${position}` : wording.capital(wording.queryName(query)),
       reason,
     })),
   });
@@ -69,7 +68,7 @@ zorro.nothing = (unreadable) =>
 
 zorro.meaning = function (container, {summary, wording}) {
   const sentences = [
-    `Each explanation is a set of ${wording.nodes} and ${wording.features}.`,
+    `Each explanation is a set of ${wording.kept.map(({nouns}) => nouns).join(" and ")}.`,
     "In a random world their values are kept, and all other values that the model can see are",
     `replaced by random ones (${summary.noise} noise). The share of such worlds in which the`,
     "model's answer stays is the fidelity. “Certified” means: it is shown, on samples that the",
@@ -79,8 +78,7 @@ zorro.meaning = function (container, {summary, wording}) {
     sentences.push(`The question was why the answer is not ${wording.className(summary.whyNot)}.`);
   }
   if (!summary.hasGraph) {
-    sentences.push("The graph was not at hand when this page was made, so that it shows neither");
-    sentences.push("neighbourhoods nor values.");
+    sentences.push(wording.level.unseen);
   }
   d3.select(container).text(sentences.join(" "));
 };
@@ -88,14 +86,14 @@ zorro.meaning = function (container, {summary, wording}) {
 zorro.provenance = function (container, {summary, wording}) {
   const {data, versions, unseenSamples} = summary;
   const size = [
-    wording.countedNodes(data.nodes),
+    ...wording.level.sizes(wording, data),
     `${zorro.number(data.edges)} edges`,
     wording.countedFeatures(data.features),
   ];
   const used = Object.entries(versions).map(([part, version]) => `${part} ${version}`);
   zorro.facts(container, [
     ["Model", summary.model],
-    ["Graph", size.join(", ")],
+    [wording.level.data, size.join(", ")],
     ["Search", `${summary.search}, ${zorro.number(summary.samples)} samples, seed ${summary.seed}`],
     ["Measured on", `${unseenSamples.map(zorro.number).join(" to ") || "no"} unseen samples each`],
     ["Versions", used.join(", ")],

@@ -2,11 +2,11 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// address(node): of the explanation of a node, within the page.
-// Returns {order}, which gives the nodes as they are sorted and filtered now.
+// address(query): of an explanation, within the page.
+// Returns {order}, which gives the queries as they are sorted and filtered now.
 zorro.table = function (
   container,
-  {rows, wording, hasTruth, address = (node) => `#node=${node}`},
+  {rows, wording, hasTruth, address},
 ) {
   const pageSize = 100;
   const columns = columnsOf(wording, hasTruth);
@@ -51,7 +51,7 @@ zorro.table = function (
     })
     .text((column) => column.name);
   update();
-  return {order: () => chosen().map((row) => row.node)};
+  return {order: () => chosen().map((row) => row.query)};
 
   function chosen() {
     const kept = rows.filter(passes);
@@ -71,11 +71,11 @@ zorro.table = function (
     said.text(kept.length === rows.length ? all : `${zorro.number(kept.length)} of ${all}`);
     body
       .selectAll("tr")
-      .data(kept.slice(0, state.shown), (row) => row.node)
+      .data(kept.slice(0, state.shown), (row) => row.query)
       .join((enter) =>
         enter
           .append("tr")
-          .attr("data-node", (row) => row.node)
+          .attr("data-query", (row) => row.query)
           .on("click", open)
           .each(fill),
       )
@@ -92,7 +92,7 @@ zorro.table = function (
   // The whole row is a target for the pointer; the keyboard has the link in it.
   function open(event, row) {
     const isOther = event.target.closest("a") || String(window.getSelection());
-    if (!isOther) window.location.hash = address(row.node);
+    if (!isOther) window.location.hash = address(row.query);
   }
 
   function columnsOf(words, withTruth) {
@@ -105,11 +105,11 @@ zorro.table = function (
     });
     return [
       {
-        name: words.capital(words.node),
-        kind: words.hasNodeNames ? "named" : "number",
-        by: (row) => (words.hasNodeNames ? words.nodeLabel(row.node) : row.node),
+        name: words.capital(words.query),
+        kind: words.hasQueryNames ? "named" : "number",
+        by: (row) => (words.hasQueryNames ? words.queryLabel(row.query) : row.query),
         fill: (cell, row) =>
-          cell.append("a").attr("href", address(row.node)).text(words.nodeLabel(row.node)),
+          cell.append("a").attr("href", address(row.query)).text(words.queryLabel(row.query)),
       },
       {
         name: "Predicted",
@@ -131,8 +131,7 @@ zorro.table = function (
         },
       },
       number("probability", "p", zorro.share, "optional", "The model's probability of its answer"),
-      number("nodes", words.capital(words.nodes), zorro.number, ""),
-      number("features", words.capital(words.features), zorro.number, ""),
+      ...words.kept.map(({key, nouns}) => number(key, words.capital(nouns), zorro.number, "")),
       number("fidelity", "Fidelity", zorro.share, "optional"),
       {
         name: "Status",

@@ -1,13 +1,25 @@
-// What nodes, features and classes are called, which colours classes have, how numbers are written.
+// What queries, nodes, features and classes are called, their colours, how numbers are written.
 "use strict";
 window.zorro = window.zorro || {};
 
-zorro.wording = function (labels) {
+// kept: the kinds that sets are of, "nodes" or "features" or both.
+zorro.wording = function (labels, kept) {
   const plural = (noun) => `${noun}s`;
   const counted = (count, noun) =>
     `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
   const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-  return {
+  const level = zorro.levels[labels.level];
+  const query = level.noun(labels);
+  const {kinds} = labels;
+  const words = {
+    level,
+    levelName: labels.level,
+    query,
+    queries: plural(query),
+    queryLabel: (id) => level.label(labels, id),
+    queryName: (id) => `${query} ${level.label(labels, id)}`,
+    hasQueryNames: level.hasNames(labels),
+    countedQueries: (count) => counted(count, query),
     node: labels.node,
     feature: labels.feature,
     nodes: plural(labels.node),
@@ -17,14 +29,42 @@ zorro.wording = function (labels) {
     colour: (number) => (number === null ? null : labels.colours[number % labels.colours.length]),
     // Colours come again after the last: another shape tells such classes apart.
     shape: (number) => (number === null ? 0 : Math.floor(number / labels.colours.length) % 3),
-    hasNodeNames: Object.keys(labels.nodes).length > 0,
+    // What nodes are told apart by: the model's classes, or what they are.
+    kindName: (number) => kinds.names[number] ?? `class ${number}`,
+    kindColour: (number) => kinds.colours[number] ?? words.colour(number),
+    kindShape: (number) => (kinds.areAtoms ? 0 : words.shape(number)),
+    symbol: (number) =>
+      kinds.areAtoms && number !== null ? words.kindName(number).slice(0, 2) : "",
+    areAtoms: kinds.areAtoms,
     nodeLabel: (id) => labels.nodes[id] ?? String(id),
-    nodeName: (id) => `${labels.node} ${labels.nodes[id] ?? id}`,
+    nodeName: (id) => `${labels.node} ${words.nodeLabel(id)}`,
     featureLabel: (id) => labels.features[id] ?? String(id),
     featureName: (id) => labels.features[id] ?? `${labels.feature} ${id}`,
     countedNodes: (count) => counted(count, labels.node),
     countedFeatures: (count) => counted(count, labels.feature),
+    // The kinds that sets are of, each with its words.
+    get kept() {
+      const all = {
+        nodes: {noun: words.node, nouns: words.nodes, label: words.nodeLabel},
+        features: {noun: words.feature, nouns: words.features, label: words.featureLabel},
+      };
+      return kept.map((key) => ({key, ...all[key]}));
+    },
+    keepsNodes: kept.includes("nodes"),
+    // The size of a set, of which count(key) are kept of a kind.
+    size: (count) =>
+      words.kept.map(({key, noun}) => counted(count(key), noun)).join("\u00a0×\u00a0"),
+    // The words for one explanation: nodes of its graph are called by what they are.
+    within: ({kinds: every}) => {
+      if (!every || !kinds.areAtoms) return words;
+      return zorro.wording({...labels, nodes: named(every)}, kept);
+    },
   };
+  return words;
+
+  function named(every) {
+    return Object.fromEntries(every.map((kind, id) => [id, `${kinds.names[kind]}${id}`]));
+  }
 };
 
 zorro.number = (value) => value.toLocaleString("en");

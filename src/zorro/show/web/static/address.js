@@ -3,13 +3,17 @@
 window.zorro = window.zorro || {};
 
 zorro.address = (function () {
-  // {run, node, nodes, features, compare, whyNot, method}, null for what is not said.
+  const levels = ["node", "graph"];
+
+  // {run, level, query, nodes, features, compare, whyNot, method}, null for what is not said.
   function read(hash) {
     const said = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (name) => (/^\d{1,15}$/.test(said.get(name) ?? "") ? +said.get(name) : null);
+    const level = levels.find((name) => said.has(name)) ?? null;
     return {
       run: said.get("run"),
-      node: number("node"),
+      level,
+      query: level === null ? null : number(level),
       nodes: numbers(said.get("nodes")),
       features: numbers(said.get("features")),
       compare: said.get("compare"),
@@ -18,10 +22,10 @@ zorro.address = (function () {
     };
   }
 
-  function write({run, node, nodes, features, compare, whyNot, method}) {
+  function write({run, level, query, nodes, features, compare, whyNot, method}) {
     const parts = [
       ["run", run],
-      ["node", node],
+      [level, query],
       ["method", method],
       ["why_not", whyNot],
       ["compare", compare],

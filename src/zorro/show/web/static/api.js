@@ -32,7 +32,7 @@ zorro.api = (function () {
 
   const of = (run) => `/api/runs/${encodeURIComponent(run)}`;
 
-  // Explains a node; onProgress hears of each step. Returns {done, cancel}: a promise of the
+  // Explains a query; onProgress hears of each step. Returns {done, cancel}: a promise of the
   // answer, null if it was cancelled, and what cancels it.
   function explain(wanted, onProgress) {
     let job = null;
@@ -76,11 +76,11 @@ zorro.api = (function () {
   return {
     runs: () => ask("/api/runs"),
     rows: (run) => ask(`${of(run)}/rows`),
-    detail: (run, node) => ask(`${of(run)}/nodes/${node}`),
-    neighbourhood: (run, node, most) => ask(`${of(run)}/neighbourhood/${node}?most=${most}`),
-    candidates: (run, node, kind, search, signal) =>
+    detail: (run, query) => ask(`${of(run)}/queries/${query}`),
+    drawing: (run, query, most) => ask(`${of(run)}/drawings/${query}?most=${most}`),
+    candidates: (run, query, kind, search, signal) =>
       ask(
-        `${of(run)}/candidates/${node}?${new URLSearchParams({kind, search, limit: 50})}`,
+        `${of(run)}/candidates/${query}?${new URLSearchParams({kind, search, limit: 50})}`,
         {signal},
       ),
     fidelity: (wanted, signal) => post("/api/fidelity", wanted, signal),

@@ -1,4 +1,4 @@
-// The neighbourhood to work on: what matters as buttons, what is around it as pixels.
+// The drawing to work on: what matters as buttons, what is around it as pixels.
 "use strict";
 window.zorro = window.zorro || {};
 
@@ -6,6 +6,7 @@ window.zorro = window.zorro || {};
 // onToggle(id), or null if nothing can be changed. Returns {update, add, picture}.
 zorro.board = function (section, {scene: first, set, wording, describe, onToggle, load}) {
   const mostButtons = 60; // nodes that are drawn one by one beside those that were ever kept
+  const mostOfGraph = 150; // of a graph that is drawn whole
   const mostNodes = 2000;
   let scene = first;
   let larger = null;
@@ -20,7 +21,7 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
     .append("button")
     .attr("type", "button")
     .attr("class", "plain")
-    .text("Show more around it")
+    .text(first.centred ? "Show more around it" : "Show more of it")
     .property("hidden", !load || first.hidden === 0)
     .on("click", enlarge);
   const said = line.append("p").attr("class", "muted small").attr("role", "status");
@@ -38,7 +39,8 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
     const focused = document.activeElement?.closest?.(".board .node")?.getAttribute("data-node");
     field.replaceChildren();
     const touched = new Set(set.seenNodes());
-    const isButton = ([id], at) => touched.has(id) || at <= mostButtons;
+    const most = scene.centred ? mostButtons : mostOfGraph;
+    const isButton = ([id], at) => touched.has(id) || at <= most;
     const part = zorro.layout.part(scene, isButton);
     shownAbove = new Set(part.nodes.map((node) => node[0]));
     const options = {scene, wording, isAbove: (id) => shownAbove.has(id)};
@@ -47,7 +49,7 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
       wording,
       describe,
       onToggle,
-      frame: zorro.layout.frame(scene),
+      frame: zorro.frame(scene),
       onFit: (fit) => {
         below?.draw(fit);
         mark();
@@ -77,14 +79,14 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
   }
 
   // A node that is not in the drawing yet gets a place, with its edges if they are known.
-  async function add(id, {cls}) {
+  async function add(id, {kind}) {
     if (zorro.layout.has(scene, id)) return;
     if (load && !larger) larger = await load(mostNodes).catch(() => null);
-    place(id, {cls});
+    place(id, {kind});
   }
 
-  function place(id, {cls}) {
-    scene = zorro.layout.withNode(scene, id, {cls, larger});
+  function place(id, {kind}) {
+    scene = zorro.layout.withNode(scene, id, {kind, larger});
   }
 
   async function enlarge() {

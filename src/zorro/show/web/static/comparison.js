@@ -1,8 +1,8 @@
-// Two explanations of one node side by side, on one layout, and what they share.
+// Two explanations of one query side by side, on one layout, and what they share.
 "use strict";
 window.zorro = window.zorro || {};
 
-// sides: [{name, row, detail}] of two.
+// sides: [{name, row, detail, words}] of two, each with its own wording.
 zorro.comparison = function (container, {sides, wording}) {
   const root = d3.select(container);
   const grid = root.append("div").attr("class", "panels halves");
@@ -10,8 +10,8 @@ zorro.comparison = function (container, {sides, wording}) {
   for (const side of sides) column(side);
   const section = root.append("section").attr("class", "panel shared");
   section.append("h3").text("What they share");
-  shared(section, "nodes", wording.nodes, wording.nodeLabel);
-  shared(section, "features", wording.features, wording.featureLabel);
+  for (const {key, nouns, label} of wording.kept)
+    if (sides.every(({detail}) => detail[key])) shared(section, key, nouns, label);
 
   function together() {
     const scenes = sides.map((side) => side.detail.scene).filter(Boolean);
@@ -20,16 +20,15 @@ zorro.comparison = function (container, {sides, wording}) {
     return other ? zorro.layout.merged(one, other) : one;
   }
 
-  function column({name, row, detail}) {
+  function column({name, row, detail, words: own}) {
     const panel = grid.append("section").attr("class", "panel");
     const head = panel.append("div").attr("class", "heading");
     head.append("h3").text(name);
     if (row.certified || row.status !== detail.method) zorro.badge(head, row);
-    const size = [
-      wording.countedNodes(detail.nodes.length),
-      wording.countedFeatures(detail.features.length),
-    ].join("\u00a0×\u00a0");
-    panel.append("p").attr("class", "size").text(size);
+    panel
+      .append("p")
+      .attr("class", "size")
+      .text(own.size((key) => detail[key].length));
     zorro
       .meter(panel.append("div").attr("class", "scale").node(), {tau: detail.tau, found: null})
       .update({
@@ -44,11 +43,11 @@ zorro.comparison = function (container, {sides, wording}) {
       .attr("class", "muted small")
       .text(`Fidelity ${share} in ${zorro.number(samples)} random worlds`);
     if (!scene) return;
-    const kept = detail.nodes.map(wording.nodeLabel).join(", ") || "none";
+    const kept = detail.nodes ? detail.nodes.map(wording.nodeLabel).join(", ") || "none" : "all";
     zorro.scene(
       panel.append("div").attr("class", "board").node(),
-      zorro.layout.keeping(scene, detail.nodes),
-      {wording, describe: `${name}: kept fixed: ${kept}`, frame: zorro.layout.frame(scene)},
+      zorro.layout.keeping(scene, detail.nodes ?? []),
+      {wording, describe: `${name}: kept fixed: ${kept}`, frame: zorro.frame(scene)},
     );
   }
 

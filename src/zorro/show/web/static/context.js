@@ -21,9 +21,9 @@ zorro.context = function (container, {scene, isAbove, wording}) {
     canvas.height = height * fine;
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    const places = scene.nodes.map(([id, left, up, , , cls]) => {
+    const places = scene.nodes.map(([id, left, up, , , kind]) => {
       const node = {x: left, y: up};
-      return {id, x: x(node), y: y(node), class: cls};
+      return {id, x: x(node), y: y(node), kind};
     });
     const pen = canvas.getContext("2d");
     pen.scale(fine, fine);
@@ -41,9 +41,9 @@ zorro.context = function (container, {scene, isAbove, wording}) {
     pen.stroke();
     pen.globalAlpha = 0.45;
     const own = places.filter((place) => !isAbove(place.id));
-    const radius = zorro.layout.frame(scene).dot;
-    for (const [cls, group] of d3.group(own, (place) => place.class)) {
-      pen.fillStyle = wording.colour(cls) ?? style.getPropertyValue("--context");
+    const radius = zorro.frame(scene).dot;
+    for (const [kind, group] of d3.group(own, (place) => place.kind)) {
+      pen.fillStyle = wording.kindColour(kind) ?? style.getPropertyValue("--context");
       pen.beginPath();
       for (const place of group) {
         pen.moveTo(place.x + radius, place.y);

@@ -1,34 +1,49 @@
-// A set of nodes and features that can be changed, with a way back.
+// A set that can be changed, with a way back.
 "use strict";
 window.zorro = window.zorro || {};
 
-// found: {nodes, features} of the explanation; start: what to begin with, if it was edited before.
-// onChange() is called after each change.
-zorro.editedSet = function (found, start, onChange) {
+// kinds: what sets are of, "nodes" or "features" or both; found: {nodes, features} of the
+// explanation; start: what to begin with, if it was edited before. onChange() is called after each
+// change. What the set is not of is all in it.
+zorro.editedSet = function (kinds, found, start, onChange) {
   const first = copy(found);
   let now = start ? copy(start) : first;
   let before = start ? [first] : [];
   let undone = [];
   // All that was ever in, in the order in which it came, so that it can be taken in again.
-  const seen = {nodes: new Set(found.nodes), features: new Set(found.features)};
+  const seen = copy(found);
   remember();
 
   return {
-    nodes: () => [...now.nodes],
-    features: () => [...now.features],
-    seenNodes: () => [...seen.nodes],
-    seenFeatures: () => [...seen.features],
-    hasNode: (id) => now.nodes.has(id),
-    hasFeature: (id) => now.features.has(id),
+    nodes: () => members("nodes"),
+    members,
+    seenNodes: () => seenOf("nodes"),
+    seen: seenOf,
+    hasNode: (id) => has("nodes", id),
+    has,
+    size: (kind) => now[kind].size,
+    // What it keeps of each kind, as it can be sent.
+    kept: () => Object.fromEntries(kinds.map((kind) => [kind, members(kind)])),
     isChanged: () => !same(now, first),
     canUndo: () => before.length > 0,
     canRedo: () => undone.length > 0,
-    toggleNode: (id) => toggle("nodes", id),
-    toggleFeature: (id) => toggle("features", id),
+    toggle,
     undo: () => step(before, undone),
     redo: () => step(undone, before),
     reset: () => change(copy(first)),
   };
+
+  function members(kind) {
+    return [...(now[kind] ?? [])];
+  }
+
+  function seenOf(kind) {
+    return [...(seen[kind] ?? [])];
+  }
+
+  function has(kind, id) {
+    return now[kind]?.has(id) ?? true;
+  }
 
   function toggle(kind, id) {
     const next = copy(now);
@@ -53,15 +68,15 @@ zorro.editedSet = function (found, start, onChange) {
   }
 
   function remember() {
-    for (const kind of ["nodes", "features"]) now[kind].forEach((id) => seen[kind].add(id));
+    for (const kind of kinds) now[kind].forEach((id) => seen[kind].add(id));
   }
 
-  function copy({nodes, features}) {
-    return {nodes: new Set(nodes), features: new Set(features)};
+  function copy(held) {
+    return Object.fromEntries(kinds.map((kind) => [kind, new Set(held[kind])]));
   }
 
   function same(one, other) {
-    return ["nodes", "features"].every(
+    return kinds.every(
       (kind) => one[kind].size === other[kind].size && [...one[kind]].every((id) => other[kind].has(id)),
     );
   }

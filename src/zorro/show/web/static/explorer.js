@@ -19,13 +19,6 @@
     return;
   }
   library = zorro.library(all);
-  if (!all.live) {
-    part("reading-only").hidden = false;
-    part("reading-only").textContent = [
-      "For reading only: the server has no model and graph at hand,",
-      "so that nothing can be explained or measured anew.",
-    ].join(" ");
-  }
   zorro.unreadable(part("broken"), {
     title: (count) => (count === 1 ? "A run cannot be read" : `${count} runs cannot be read`),
     items: library.broken,
@@ -40,21 +33,28 @@
     stop();
     stop = () => {};
     const broken = library.broken.find(({id}) => id === view.run);
-    if (broken || view.node !== null) part("broken").open = false; // it is said already
+    if (broken || view.query !== null) part("broken").open = false; // it is said already
     const run = broken ? undefined : (library.find(view.run) ?? library.runs[0]);
     if (run === undefined) return missing(broken ?? library.broken[0]);
-    view.run = run.id;
+    const isOther = view.level !== null && view.level !== run.wording.levelName;
+    Object.assign(view, {run: run.id, level: run.wording.levelName});
     try {
       await library.load(run);
       if (mine !== turn) return;
       header(run, view);
-      if (view.node === null) overview();
+      if (isOther) note(titled(run, {...view, query: null}).node(), otherLevel(run));
+      else if (view.query === null) overview();
       else await open(run, view, mine);
     } catch (error) {
       if (mine !== turn) return;
       if (here !== run) choice(run.id);
       fail(error);
     }
+  }
+
+  function otherLevel({wording, queries}) {
+    const last = zorro.number(queries - 1);
+    return `This run is of ${wording.queries}, 0 to ${last}: the address names something else.`;
   }
 
   // Other runs can be chosen whatever becomes of this one.
@@ -64,7 +64,11 @@
     zorro.runChoice(part("controls"), {
       runs: every,
       run: id,
-      onRun: (other) => zorro.address.go({run: other, node: zorro.address.read().node}),
+      onRun: (other) => {
+        const {level, query} = zorro.address.read();
+        const isOther = (library.find(other)?.wording.levelName ?? level) !== level;
+        zorro.address.go({run: other, level, query: isOther ? null : query});
+      },
     });
   }
 
@@ -72,6 +76,7 @@
   function missing({id, name, reason}) {
     choice(id);
     document.title = `${name} – zorro`;
+    part("reading-only").hidden = true;
     part("subject").textContent = name;
     part("made").textContent = "";
     fail(new Error(`This run cannot be read: ${reason}`));
@@ -83,20 +88,30 @@
     if (here === run) return;
     choice(run.id);
     zorro.finder(part("controls"), {
-      nodes: run.nodes,
-      labels,
+      count: run.queries,
+      names: wording.hasQueryNames ? labels.nodes : {},
       wording,
-      onNode: (node) => zorro.address.go({run: run.id, node}),
+      onQuery: (query) => zorro.address.go(at(run, query)),
     });
     left = 0;
+    part("reading-only").hidden = run.live;
+    part("reading-only").textContent = readingOnly(run);
     part("subject").textContent = summary.subject;
     part("made").textContent =
       `Made ${summary.made.slice(0, 10)} with zorro ${summary.versions.zorro}`;
-    const address = (node) => zorro.address.write({run: run.id, node});
+    const address = (query) => zorro.address.write(at(run, query));
     part("overview").hidden = false; // so that its drawings have a width
     table = zorro.overview({...run, address});
-    part("overview").hidden = view.node !== null;
+    part("overview").hidden = view.query !== null;
     here = run;
+  }
+
+  function readingOnly({missing, wording}) {
+    const what = `the model and the ${wording.level.data.toLowerCase()} are not at hand`;
+    return [
+      `For reading only: ${what}${missing ? ` (${missing})` : ""},`,
+      "so that nothing can be explained or measured anew.",
+    ].join(" ");
   }
 
   function overview() {
@@ -121,7 +136,12 @@
     else explain(run, view, mine);
   }
 
-  // An empty page of one node.
+  // The view of a query as the run has it.
+  function at(run, query) {
+    return {run: run.id, level: run.wording.levelName, query};
+  }
+
+  // An empty page of one query.
   function blank(run, view) {
     part("overview").hidden = true;
     article.hidden = false;
@@ -144,31 +164,31 @@
     return root;
   }
 
-  function nameOf({wording}, {node}) {
-    return wording.capital(wording.nodeName(node));
+  function nameOf({wording}, {query}) {
+    return wording.capital(query === null ? wording.queries : wording.queryName(query));
   }
 
   function offer(run, view) {
     const panel = titled(run, view).append("section").attr("class", "panel offer");
-    if (view.node >= run.nodes) {
-      panel.append("p").text(`There is no such ${run.wording.node} in the graph.`);
+    if (view.query >= run.queries) {
+      panel.append("p").text(run.wording.level.none(run.wording));
       return;
     }
-    panel.append("p").text(absence(run, view.node));
+    panel.append("p").text(absence(run, view.query));
     if (!run.live) return;
     panel
       .append("button")
       .attr("type", "button")
       .attr("class", "main")
       .text("Explain it now")
-      .on("click", () => zorro.address.go({run: run.id, node: view.node, method: "zorro"}));
+      .on("click", () => zorro.address.go({...at(run, view.query), method: "zorro"}));
   }
 
-  // Why a run holds no explanation of a node.
+  // Why a run holds no explanation of a query.
   function absence({failures, unreadable}, wanted) {
-    const damaged = unreadable.find(({node}) => node === wanted);
+    const damaged = unreadable.find(({query}) => query === wanted);
     if (damaged) return `What this run holds of it cannot be read: ${damaged.reason}`;
-    const failure = failures.find(({node}) => node === wanted);
+    const failure = failures.find(({query}) => query === wanted);
     return failure ? `This run could not explain it: ${failure.error}` : "It is not in this run.";
   }
 
@@ -178,7 +198,7 @@
       note(root.node(), "It was not explained in this way, and cannot be now.");
       return;
     }
-    const before = {run: view.run, node: view.node};
+    const before = at(run, view.query);
     search(root.node(), run, view, {
       onDone: (answer) => mine === turn && present(run, view, answer, mine),
       onCancelled: () => backTo(before),
@@ -190,14 +210,14 @@
   function search(container, run, view, {onDone, onCancelled, onFailed}) {
     const {wording, summary} = run;
     const method = view.method ?? "zorro";
-    const wanted = {run: run.number, node: view.node, method};
+    const wanted = {run: run.number, query: view.query, method};
     if (view.whyNot !== null) wanted.why_not = view.whyNot;
     const progress = zorro.progress(container, {
       wanted,
       hasSteps: method === "zorro",
       title:
         view.whyNot === null
-          ? `Explaining ${wording.nodeName(view.node)} (${method})`
+          ? `Explaining ${wording.queryName(view.query)} (${method})`
           : `Why not ${wording.className(view.whyNot)}?`,
       tau: summary.tau,
       wording,
@@ -227,16 +247,17 @@
   async function present(run, view, answer, mine) {
     if (view.compare !== null) return compare(run, view, answer, mine);
     blank(run, view);
+    const kinds = run.summary.kept;
     const bench = zorro.workbench(article, {
       shown: {
         ...answer,
         summary: run.summary,
-        wording: run.wording,
+        wording: run.wording.within(answer.detail),
         links: links(run, view),
-        isExplained: (node) => run.live || run.byNode.has(node),
+        isExplained: (query) => run.live || run.byQuery.has(query),
       },
-      question: {run: run.number, node: view.node, whyNot: view.whyNot},
-      start: view.nodes && view.features ? {nodes: view.nodes, features: view.features} : null,
+      question: {run: run.number, query: view.query, whyNot: view.whyNot},
+      start: kinds.every((kind) => view[kind]) ? view : null,
       live: run.live,
       limit: all.limits.samples,
       learn: (names) => library.learn(run, names),
@@ -257,7 +278,7 @@
     zorro.questions(parent, {
       view,
       classes: d3.sort(classes),
-      methods: all.methods.filter((method) => method !== (view.method ?? "zorro")),
+      methods: run.methods.filter((method) => method !== (view.method ?? "zorro")),
       runs: library.comparable(run),
       live: run.live,
       wording: run.wording,
@@ -268,14 +289,14 @@
 
   function links(run, view) {
     const order = table?.order() ?? [];
-    const at = order.indexOf(view.node);
-    const address = (node) => zorro.address.write({run: run.id, node});
-    const link = (node) => (at < 0 || node === undefined ? null : address(node));
+    const place = order.indexOf(view.query);
+    const address = (query) => zorro.address.write(at(run, query));
+    const link = (query) => (place < 0 || query === undefined ? null : address(query));
     return {
       back: zorro.address.write({run: run.id}),
-      previous: link(order[at - 1]),
-      next: link(order[at + 1]),
-      node: address,
+      previous: link(order[place - 1]),
+      next: link(order[place + 1]),
+      query: address,
     };
   }
 
@@ -311,10 +332,10 @@
       place.replaceChildren();
       library.learn(run, found.detail.names);
       zorro.comparison(place, {
-        wording: run.wording,
+        wording: run.wording.within(own.detail),
         sides: [
-          {name: isRun ? run.name : (view.method ?? "zorro"), ...own},
-          {name: isRun ? other.name : id, ...found},
+          {name: isRun ? run.name : (view.method ?? "zorro"), words: run.wording, ...own},
+          {name: isRun ? other.name : id, words: other.wording, ...found},
         ],
       });
     }

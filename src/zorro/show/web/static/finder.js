@@ -1,4 +1,4 @@
-// A choice of the run, and a box to open any node of its graph.
+// A choice of the run, and a box to open any query of its data set.
 "use strict";
 window.zorro = window.zorro || {};
 
@@ -21,8 +21,8 @@ zorro.runChoice = function (container, {runs, run, onRun}) {
     .text((one) => (one.reason ? `${one.name} (cannot be read)` : one.name));
 };
 
-// nodes: how many there are, null if that is not known.
-zorro.finder = function (container, {nodes, labels, wording, onNode}) {
+// count: how many queries there are; names: of some of them, by number.
+zorro.finder = function (container, {count, names, wording, onQuery}) {
   const root = d3.select(container);
   const form = root
     .append("form")
@@ -35,11 +35,11 @@ zorro.finder = function (container, {nodes, labels, wording, onNode}) {
   const input = form
     .append("input")
     .attr("type", "search")
-    .attr("name", "node")
+    .attr("name", "query")
     .attr("autocomplete", "off")
-    .attr("aria-label", `Open any ${wording.node}`)
+    .attr("aria-label", `Open any ${wording.query}`)
     .attr("aria-describedby", "finder-said")
-    .attr("placeholder", `Any ${wording.node}: id or name`)
+    .attr("placeholder", `Any ${wording.query}: ${wording.hasQueryNames ? "id or name" : "number"}`)
     .on("input", () => said.text(""));
   form.append("button").attr("class", "plain").text("Open");
   const said = form
@@ -51,8 +51,8 @@ zorro.finder = function (container, {nodes, labels, wording, onNode}) {
   function find(text) {
     if (!text) return;
     const isNumber = /^\d{1,15}$/.test(text);
-    if (isNumber && (nodes === null || Number(text) < nodes)) return open(Number(text));
-    const named = Object.entries(labels.nodes);
+    if (isNumber && Number(text) < count) return open(Number(text));
+    const named = Object.entries(names);
     const wanted = text.toLowerCase();
     const found =
       named.find(([, name]) => name.toLowerCase() === wanted) ??
@@ -60,13 +60,13 @@ zorro.finder = function (container, {nodes, labels, wording, onNode}) {
     if (found) return open(Number(found[0]));
     said.text(
       isNumber
-        ? `There is no ${wording.node} ${text}: they go from 0 to ${zorro.number(nodes - 1)}.`
-        : `No ${wording.node} with this name is known.`,
+        ? `There is no ${wording.query} ${text}: they go from 0 to ${zorro.number(count - 1)}.`
+        : `No ${wording.query} with this name is known.`,
     );
   }
 
-  function open(node) {
+  function open(query) {
     input.property("value", "");
-    onNode(node);
+    onQuery(query);
   }
 };

@@ -5,50 +5,61 @@ window.zorro = window.zorro || {};
 zorro.layout = (function () {
   const room = 0.3; // how far a node that is added stays from others, in hops
 
-  // The size that drawings of parts of a scene must share.
-  function frame(scene) {
-    return {
-      reach: d3.max(scene.nodes, ([, x, y]) => Math.hypot(x, y)) || 1,
-      hops: d3.max(scene.nodes, (node) => node[3]) || 0,
-      dot: scene.nodes.length > 800 ? 2 : scene.nodes.length > 200 ? 3 : 4,
-    };
-  }
-
   function has(scene, id) {
     return scene.nodes.some((node) => node[0] === id);
   }
 
-  // The scene with a node on the ring of its hop, where there is the most room; its edges are
-  // those that a larger scene knows.
-  function withNode(scene, id, {hop = null, cls = null, larger = null}) {
+  // The scene with a node more: on the ring of its hop, where there is the most room, or where a
+  // larger scene of the same graph has it. Its edges are those that the larger scene knows.
+  function withNode(scene, id, {hop = null, kind = null, larger = null}) {
     if (has(scene, id)) return scene;
     const known = larger?.nodes.find((node) => node[0] === id);
-    const ring = known?.[3] ?? hop ?? Math.max(1, frame(scene).hops);
+    const isPlaced = !scene.centred && known;
+    const free = isPlaced ? known.slice(1, 3) : roomFor(scene, known, hop);
+    const ring = known?.[3] ?? hop ?? ringOf(scene);
+    const nodes = [...scene.nodes, [id, ...free, ring, 0, known?.[5] ?? kind]];
+    const added = edgesOf(nodes, larger, id);
+    return {
+      ...scene,
+      nodes,
+      edges: [...scene.edges, ...added.flatMap(({ends}) => ends)],
+      bonds: scene.bonds.length ? [...scene.bonds, ...added.map(({bond}) => bond)] : [],
+    };
+  }
+
+  function ringOf(scene) {
+    return Math.max(1, zorro.frame(scene).hops);
+  }
+
+  // A place on a ring that is far enough from others.
+  function roomFor(scene, known, hop) {
+    const ring = known?.[3] ?? hop ?? ringOf(scene);
     const start = known ? Math.atan2(known[2], known[1]) : 0;
     const places = d3.range(72).map((at) => {
       const angle = start + (at % 2 ? 1 : -1) * Math.ceil(at / 2) * (Math.PI / 36);
       return [ring * Math.cos(angle), ring * Math.sin(angle)];
     });
     const nearest = ([x, y]) => d3.min(scene.nodes, (node) => Math.hypot(node[1] - x, node[2] - y));
-    const free = places.find((place) => nearest(place) >= room) ?? d3.greatest(places, nearest);
-    const nodes = [...scene.nodes, [id, ...free, ring, 0, known?.[5] ?? cls]];
-    return {...scene, nodes, edges: [...scene.edges, ...edgesOf(nodes, larger, id)]};
+    return places.find((place) => nearest(place) >= room) ?? d3.greatest(places, nearest);
   }
 
   function edgesOf(nodes, larger, id) {
     if (!larger) return [];
     const place = new Map(nodes.map((node, at) => [node[0], at]));
-    const ends = d3.pairs(larger.edges).filter((_, at) => at % 2 === 0);
-    return ends
-      .map(([one, other]) => [larger.nodes[one][0], larger.nodes[other][0]])
-      .filter((pair) => pair.includes(id) && pair.every((end) => place.has(end)))
-      .flatMap((pair) => pair.map((end) => place.get(end)));
+    return d3
+      .range(0, larger.edges.length, 2)
+      .map((at) => ({
+        ids: [larger.nodes[larger.edges[at]][0], larger.nodes[larger.edges[at + 1]][0]],
+        bond: larger.bonds[at / 2] ?? null,
+      }))
+      .filter(({ids}) => ids.includes(id) && ids.every((end) => place.has(end)))
+      .map(({ids, bond}) => ({ends: ids.map((end) => place.get(end)), bond}));
   }
 
   // One scene with the nodes and edges of both: where the first has places, they stay.
   function merged(scene, other) {
     const all = other.nodes.reduce(
-      (whole, [id, , , hop, , cls]) => withNode(whole, id, {hop, cls, larger: other}),
+      (whole, [id, , , hop, , kind]) => withNode(whole, id, {hop, kind, larger: other}),
       scene,
     );
     return {...all, hidden: Math.min(scene.hidden, other.hidden)};
@@ -65,17 +76,20 @@ zorro.layout = (function () {
   function part(scene, passes) {
     const place = new Map();
     const nodes = scene.nodes.filter((node, at) => {
-      if (at > 0 && !passes(node, at)) return false;
+      if (!(scene.centred && at === 0) && !passes(node, at)) return false;
       place.set(at, place.size);
       return true;
     });
     const edges = [];
+    const bonds = [];
     for (let at = 0; at < scene.edges.length; at += 2) {
       const [one, other] = [place.get(scene.edges[at]), place.get(scene.edges[at + 1])];
-      if (one !== undefined && other !== undefined) edges.push(one, other);
+      if (one === undefined || other === undefined) continue;
+      edges.push(one, other);
+      if (scene.bonds.length) bonds.push(scene.bonds[at / 2]);
     }
-    return {...scene, nodes, edges};
+    return {...scene, nodes, edges, bonds};
   }
 
-  return {frame, has, withNode, merged, keeping, part};
+  return {has, withNode, merged, keeping, part};
 })();

@@ -11,7 +11,7 @@ zorro.library = function (listed) {
     name: isUnique(run) ? run.name : `${run.name} (${run.path})`,
     labels: {nodes: {}, features: {}, ...run.labels},
   }));
-  for (const run of runs) run.wording = zorro.wording(run.labels);
+  for (const run of runs) run.wording = zorro.wording(run.labels, run.summary.kept);
   const loaded = new Map();
   const answers = new Map();
   const broken = listed.runs.filter((run) => run.broken !== null);
@@ -34,7 +34,7 @@ zorro.library = function (listed) {
         run.rows = rows;
         run.failures = failures;
         run.unreadable = unreadable;
-        run.byNode = new Map(rows.map((row) => [row.node, row]));
+        run.byQuery = new Map(rows.map((row) => [row.query, row]));
       });
       loaded.set(run.id, asked);
       asked.catch(() => loaded.delete(run.id));
@@ -51,9 +51,9 @@ zorro.library = function (listed) {
 
   // Gives what is known of a view or held by its run; undefined if it must be explained first.
   async function fetched(run, view) {
-    const isKept = view.method === null && view.whyNot === null && run.byNode.has(view.node);
+    const isKept = view.method === null && view.whyNot === null && run.byQuery.has(view.query);
     if (!answers.has(key(view)) && isKept)
-      keep(run, view, await zorro.api.detail(run.number, view.node));
+      keep(run, view, await zorro.api.detail(run.number, view.query));
     return answers.get(key(view));
   }
 
@@ -62,8 +62,8 @@ zorro.library = function (listed) {
     Object.assign(run.labels.features, names?.features);
   }
 
-  function key({run, node, method, whyNot}) {
-    return [run, node, method ?? "", whyNot ?? ""].join(" ");
+  function key({run, query, method, whyNot}) {
+    return [run, query, method ?? "", whyNot ?? ""].join(" ");
   }
 
   function isUnique(run) {
@@ -71,6 +71,6 @@ zorro.library = function (listed) {
   }
 
   function sameGraph({summary: {data: one}}, {summary: {data: other}}) {
-    return ["nodes", "features", "edges"].every((part) => one[part] === other[part]);
+    return ["graphs", "nodes", "features", "edges"].every((part) => one[part] === other[part]);
   }
 };

@@ -11,7 +11,8 @@ zorro.progress = function (
   const steps = [];
   let isLeft = false;
   let isDrawn = true;
-  let counts = {nodes: 0, features: 0};
+  const shapes = {nodes: "node", features: "feature"}; // as zorro.curve knows them
+  let counts = Object.fromEntries(wording.kept.map(({key}) => [key, 0]));
   const root = d3
     .select(container)
     .append("section")
@@ -59,10 +60,10 @@ zorro.progress = function (
   function onStep(step) {
     if (step.fidelity === null || step.fidelity === undefined) return;
     steps.push(asStep(step));
-    counts = {nodes: step.nodes, features: step.features};
+    counts = Object.fromEntries(wording.kept.map(({key}) => [key, step[key]]));
     said.text(
       [
-        `${wording.countedNodes(step.nodes)} × ${wording.countedFeatures(step.features)}`,
+        wording.size((key) => step[key]),
         `fidelity ${zorro.share(step.fidelity)}`,
         `${step.seconds.toFixed(1)} s`,
       ].join(" · "),
@@ -76,10 +77,10 @@ zorro.progress = function (
   }
 
   // Which kind came or went is seen from the counts.
-  function asStep({nodes, features, fidelity}) {
-    if (!steps.length && !nodes && !features) return ["", null, fidelity, 1];
-    const isNode = nodes !== counts.nodes;
-    const isMore = isNode ? nodes > counts.nodes : features >= counts.features;
-    return [isNode ? "node" : "feature", null, fidelity, Number(isMore)];
+  function asStep(step) {
+    const kinds = Object.keys(counts);
+    if (!steps.length && kinds.every((kind) => !step[kind])) return ["", null, step.fidelity, 1];
+    const moved = kinds.find((kind) => step[kind] !== counts[kind]) ?? kinds.at(-1);
+    return [shapes[moved], null, step.fidelity, Number(step[moved] >= counts[moved])];
   }
 };

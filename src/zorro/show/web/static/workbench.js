@@ -1,8 +1,8 @@
-// An explanation to work on: take nodes and features in or out and see what that does.
+// An explanation to work on: take elements in or out and see what that does.
 "use strict";
 window.zorro = window.zorro || {};
 
-// shown: what zorro.explanation takes, without parts; question: {run, node, whyNot} of it;
+// shown: what zorro.explanation takes, without parts; question: {run, query, whyNot} of it;
 // start: an edited set to begin with, or null; tools(parent, saves) adds what is asked further;
 // onSet(set) hears of edits, null for the set as it was found. Returns {heading, stop}.
 zorro.workbench = function (
@@ -10,9 +10,11 @@ zorro.workbench = function (
   {shown, question, start, live, limit, learn, tools, onSet},
 ) {
   const {row, detail, wording} = shown;
-  const {run, node} = question;
-  const classOf = new Map((detail.scene?.nodes ?? []).map(([id, , , , , cls]) => [id, cls]));
-  const set = zorro.editedSet(detail, live ? start : null, changed);
+  const {run, query} = question;
+  const kindOf = new Map((detail.scene?.nodes ?? []).map(([id, , , , , kind]) => [id, kind]));
+  const kinds = wording.kept.map(({key}) => key);
+  const canToggle = live && kinds.includes("nodes");
+  const set = zorro.editedSet(kinds, detail, live ? start : null, changed);
   const pieces = [];
   let board = null;
   let yours = null;
@@ -24,7 +26,7 @@ zorro.workbench = function (
 
   function changed() {
     for (const piece of pieces) piece.update();
-    onSet(set.isChanged() ? {nodes: set.nodes(), features: set.features()} : null);
+    onSet(set.isChanged() ? set.kept() : null);
   }
 
   function top(root) {
@@ -35,9 +37,7 @@ zorro.workbench = function (
   }
 
   function drawing(section) {
-    const name = wording.capital(wording.nodeName(row.node));
-    const around = wording.countedNodes(detail.scene.nodes.length - 1);
-    if (live) {
+    if (canToggle) {
       section
         .append("p")
         .attr("class", "muted small lead")
@@ -47,98 +47,97 @@ zorro.workbench = function (
       scene: detail.scene,
       set,
       wording,
-      describe: `${name} and ${around} around it`,
-      onToggle: live ? set.toggleNode : null,
-      load: live ? (most) => zorro.api.neighbourhood(run, node, most).then(read) : null,
+      describe: wording.level.around(wording, row.query, detail.scene),
+      onToggle: canToggle ? (id) => set.toggle("nodes", id) : null,
+      load: live ? (most) => zorro.api.drawing(run, query, most).then(read) : null,
     });
     pieces.push(board);
   }
 
   function read(answer) {
     learn(answer.names);
-    for (const [id, , , , , cls] of answer.scene.nodes) classOf.set(id, cls);
+    for (const [id, , , , , kind] of answer.scene.nodes) kindOf.set(id, kind);
     return answer.scene;
   }
 
   function values(section) {
-    if (detail.values?.length && detail.values[0].length) {
+    if (detail.values) {
       const heatmap = zorro.heatmap(section.append("div").node(), {
-        ...detail,
+        shown: detail.values,
         wording,
         caption: `Values of the ${wording.features} that the explanation keeps`,
         choice: {
-          hasNode: set.hasNode,
-          hasFeature: set.hasFeature,
-          onNode: set.toggleNode,
-          onFeature: set.toggleFeature,
+          hasNode: (id) => set.has("nodes", id),
+          hasFeature: (id) => set.has("features", id),
+          onNode: kinds.includes("nodes") ? (id) => set.toggle("nodes", id) : null,
+          onFeature: kinds.includes("features") ? (id) => set.toggle("features", id) : null,
         },
       });
       pieces.push(heatmap);
     }
-    const kept = section.append("dl").attr("class", "kept editable");
-    kept.append("dt").text(wording.capital(wording.nodes));
-    pieces.push(
-      zorro.chips(kept.append("dd"), {
-        name: wording.capital(wording.nodes),
-        ids: set.seenNodes,
-        has: set.hasNode,
-        label: wording.nodeLabel,
-        colour: (id) => wording.colour(classOf.get(id) ?? null),
-        onToggle: set.toggleNode,
-        add: adding("nodes"),
-      }),
-    );
-    kept.append("dt").text(wording.capital(wording.features));
-    pieces.push(
-      zorro.chips(kept.append("dd"), {
-        name: wording.capital(wording.features),
-        ids: set.seenFeatures,
-        has: set.hasFeature,
-        label: wording.featureLabel,
-        onToggle: set.toggleFeature,
-        add: adding("features"),
-      }),
-    );
+    const list = section.append("dl").attr("class", "kept editable");
+    for (const kind of wording.kept) {
+      list.append("dt").text(wording.capital(kind.nouns));
+      pieces.push(
+        zorro.chips(list.append("dd"), {
+          name: wording.capital(kind.nouns),
+          ids: () => set.seen(kind.key),
+          has: (id) => set.has(kind.key, id),
+          label: kind.label,
+          colour:
+            kind.key === "nodes" ? (id) => wording.kindColour(kindOf.get(id) ?? null) : null,
+          onToggle: (id) => set.toggle(kind.key, id),
+          add: adding(kind),
+        }),
+      );
+    }
   }
 
-  function adding(kind) {
-    const isNode = kind === "nodes";
-    const has = isNode ? set.hasNode : set.hasFeature;
-    const noun = isNode ? wording.node : wording.feature;
+  function adding({key, noun, label}) {
+    const isNode = key === "nodes";
     return {
-      name: `Add a ${noun}`,
-      hint: `Add a ${noun}…`,
+      name: `Add ${article(noun)} ${noun}`,
+      hint: `Add ${article(noun)} ${noun}…`,
       search: async (text, signal) => {
-        const answer = await zorro.api.candidates(run, node, kind, text, signal);
-        return candidates(answer, isNode).filter((entry) => !has(entry.id));
+        const answer = await zorro.api.candidates(run, query, key, text, signal);
+        return candidates(answer, key, label).filter((entry) => !set.has(key, entry.id));
       },
       onAdd: async (entry) => {
-        if (!isNode) return set.toggleFeature(entry.id);
-        classOf.set(entry.id, entry.cls);
-        await board?.add(entry.id, entry);
-        if (!set.hasNode(entry.id)) set.toggleNode(entry.id);
+        if (isNode) {
+          kindOf.set(entry.id, entry.kind);
+          await board?.add(entry.id, entry);
+        }
+        if (!set.has(key, entry.id)) set.toggle(key, entry.id);
       },
     };
   }
 
-  function candidates(answer, isNode) {
-    const kind = isNode ? "nodes" : "features";
+  function article(noun) {
+    return /^[aeio]/i.test(noun) ? "an" : "a";
+  }
+
+  function candidates(answer, key, label) {
     const named = answer.candidates.filter((entry) => entry.name !== null);
-    learn({[kind]: Object.fromEntries(named.map((entry) => [entry.id, entry.name]))});
-    return answer.candidates.map(({id, answer: cls, value, holders}) => ({
-      id,
-      cls,
-      name: isNode ? wording.nodeLabel(id) : wording.featureLabel(id),
-      note: isNode
-        ? cls === null
-          ? ""
-          : wording.className(cls)
-        : `${value} here, on ${wording.countedNodes(holders)}`,
+    learn({[key]: Object.fromEntries(named.map((entry) => [entry.id, entry.name]))});
+    return answer.candidates.map((entry) => ({
+      id: entry.id,
+      kind: entry.kind,
+      name: label(entry.id),
+      note: key === "nodes" ? kindNote(entry) : featureNote(entry),
     }));
   }
 
+  function kindNote({kind}) {
+    return kind === null || wording.areAtoms ? "" : wording.kindName(kind);
+  }
+
+  function featureNote({value, holders}) {
+    const on = `on ${wording.countedNodes(holders)}`;
+    return value === null ? on : `${value} here, ${on}`;
+  }
+
   function saves() {
-    const name = `zorro-${row.node}`;
+    const name = `zorro-${wording.levelName}-${row.query}`;
     const pictures = detail.scene
       ? [
           ["PNG", () => zorro.save.png(name, board.picture())],
@@ -149,7 +148,7 @@ zorro.workbench = function (
   }
 
   function data() {
-    const edited = set.isChanged() ? {nodes: set.nodes(), features: set.features()} : null;
-    return {node: row.node, row, explanation: detail, edited};
+    const edited = set.isChanged() ? set.kept() : null;
+    return {[wording.levelName]: row.query, row, explanation: detail, edited};
   }
 };

@@ -46,8 +46,8 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
     root.classed("changed", set.isChanged());
     if (set.isChanged()) {
       root.classed("measuring", true).attr("aria-busy", "true");
-      const {run, node, whyNot} = question;
-      const wanted = {run, node, nodes: set.nodes(), features: set.features(), samples};
+      const {run, query, whyNot} = question;
+      const wanted = {run, query, ...set.kept(), samples};
       measurer.measure(whyNot === null ? wanted : {...wanted, why_not: whyNot});
     } else {
       measurer.stop();
@@ -70,15 +70,13 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
   }
 
   function tell(whose, {fidelity, low, high, samples: count}) {
-    const size = [
-      wording.countedNodes(set.nodes().length),
-      wording.countedFeatures(set.features().length),
-    ].join("\u00a0×\u00a0");
+    const size = wording.size(set.size);
     const share = zorro.shareWithRange(fidelity, low, high);
     const worldsSaid = `of ${zorro.number(count)} random worlds`;
     const [kind, verdict] = judged(low, high);
     sentence.attr("class", "verdict").selectAll("*").remove();
-    sentence.text(`${whose} ${size} keeps ${kept()} in `);
+    const isPlural = wording.kept.length === 1 && set.size(wording.kept[0].key) !== 1;
+    sentence.text(`${whose} ${size} ${isPlural ? "keep" : "keeps"} ${kept()} in `);
     sentence.append("strong").text(share);
     sentence.append("span").text(` ${worldsSaid}: `);
     sentence.append("span").attr("class", kind).text(verdict);

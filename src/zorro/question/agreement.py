@@ -18,11 +18,16 @@ def tolerance(dtype: torch.dtype) -> float:
     return max(_TOLERANCE, _ROUNDINGS * torch.finfo(dtype).eps)
 
 
-def close(one: Tensor, other: Tensor) -> bool:
+def close(one: Tensor, other: Tensor, *, spread: Tensor | None = None) -> bool:
     """Whether scores (…, C) are equal up to rounding.
 
     Scores that lie close together are held to a finer measure: what decides is the distance
     between them, however small they are.
+
+    Args:
+        one: scores.
+        other: and others.
+        spread: (…) the distance that decides; that of the columns when None.
     """
     if one.shape != other.shape:
         return False
@@ -34,7 +39,8 @@ def close(one: Tensor, other: Tensor) -> bool:
         return True
     eps = torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
     high, low = torch.where(known, one, -torch.inf), torch.where(known, one, torch.inf)
-    spread = (high.amax(-1) - low.amin(-1)).clamp(min=0)  # (…)
+    if spread is None:
+        spread = (high.amax(-1) - low.amin(-1)).clamp(min=0)  # (…)
     size = torch.where(known, one.abs(), 0).amax(-1)  # (…)
     share = max(_SHARE, allowed if allowed > _TOLERANCE else 0.0)
     limit = share * spread + _LAST_DIGITS * eps * size
@@ -42,6 +48,6 @@ def close(one: Tensor, other: Tensor) -> bool:
     return bool((difference <= limit).all())
 
 
-def same_output(one: Tensor, other: Tensor) -> bool:
+def same_output(one: Tensor, other: Tensor, *, spread: Tensor | None = None) -> bool:
     """Whether scores (…, C) are equal up to rounding and predict the same classes."""
-    return close(one, other) and bool((one.argmax(-1) == other.argmax(-1)).all())
+    return close(one, other, spread=spread) and bool((one.argmax(-1) == other.argmax(-1)).all())

@@ -1,0 +1,139 @@
+"""How much each element matters to an explanation, and so in which order they matter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from zorro.elements import FEATURES, NODES, Kind, Selection, Space
+from zorro.errors import InputError
+from zorro.evaluation.evaluator import Evaluator
+from zorro.explanation.explanation import Explanation
+from zorro.search.ranking import contributions
+
+
+@dataclass(frozen=True)
+class ElementImportance:
+    """What one element brings to a set.
+
+    Args:
+        kind: of the element.
+        members: its ids: of a node its number, of a feature its column, or all of its group's.
+        kept: whether the set keeps it.
+        fidelity: F(S ∪ e) − F(S ∖ e): what is lost if it is redrawn too, or gained if it is added.
+        probability: the same of the mean probability of the answer.
+        value: the same of the mean output, with its sign, where the model's output is a value.
+    """
+
+    kind: Kind
+    members: tuple[int, ...]
+    kept: bool
+    fidelity: float
+    probability: float
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Importance:
+    """All elements of a query, the one that matters most to an explanation first.
+
+    They stand in the order of `fidelity`, then of `probability`; where neither tells them apart,
+    in the order in which the search added them, and those that it did not add by their ids.
+
+    Args:
+        ranked: the elements.
+        samples: on how many noise samples they were compared.
+    """
+
+    ranked: tuple[ElementImportance, ...]
+    samples: int
+
+    def of(self, kind: Kind) -> dict[int, float]:
+        """Return the fidelity that each id of a kind brings, the most first."""
+        every = [each for each in self.ranked if each.kind == kind]
+        return {member: each.fidelity for each in every for member in each.members}
+
+    def values(self, kind: Kind) -> dict[int, float]:
+        """Return what each id of a kind adds to the model's value, the most first.
+
+        That is E[f | S ∪ e] − E[f | S ∖ e], with S the set that is kept.
+        """
+        every = [each for each in self.ranked if each.kind == kind and each.value is not None]
+        if not every:
+            raise InputError(f"kind: expected one that adds to a value, got {kind!r}")
+        added = {member: each.value or 0.0 for each in every for member in each.members}
+        return dict(sorted(added.items(), key=lambda it: -it[1]))
+
+
+def importance_of(evaluator: Evaluator, explanation: Explanation | None = None) -> Importance:
+    """Return how much each element matters to an explanation.
+
+    Args:
+        evaluator: of the explained query; its samples are those on which sets are compared.
+        explanation: whose set it is about; all elements are when None.
+    """
+    if explanation is not None and evaluator.graph.asked != explanation.query:
+        raise InputError(
+            f"explanation: expected one of {evaluator.graph.asked}, got one of {explanation.query}"
+        )
+    ids = _ids_by_kind(evaluator)
+    if explanation is None:
+        selection = evaluator.everything
+    else:
+        selection = _selection(evaluator.space, ids, explanation)
+    steps = () if explanation is None else explanation.steps
+    added = [(step.kind, step.members) for step in steps if step.added]
+    turn = {element: number for number, element in enumerate(added)}
+    every = [
+        ElementImportance(kind, members, kept, fidelity, probability, value)
+        for kind, brought in contributions(evaluator, selection).items()
+        for members, kept, fidelity, probability, value in zip(
+            ids[kind],
+            selection.masks[kind].tolist(),
+            brought.fidelity.tolist(),
+            brought.probability.tolist(),
+            [None] * len(ids[kind]) if brought.value is None else brought.value.tolist(),
+            strict=True,
+        )
+    ]
+    every.sort(
+        key=lambda it: (
+            -it.fidelity,
+            -it.probability,
+            turn.get((it.kind, it.members), len(turn)),
+            it.members,
+        )
+    )
+    return Importance(tuple(every), evaluator.samples)
+
+
+def _ids_by_kind(evaluator: Evaluator) -> Mapping[Kind, Sequence[tuple[int, ...]]]:
+    """Return the ids of each element of each selectable kind, by its place."""
+    space = evaluator.space
+    nodes = [(node,) for node in evaluator.graph.candidates.tolist()]
+    columns = range(space.sizes.get(FEATURES, 0))
+    features = [tuple(space.members_of_group(place).tolist()) for place in columns]
+    every: Mapping[Kind, Sequence[tuple[int, ...]]] = {NODES: nodes, FEATURES: features}
+    return {kind: every[kind] for kind in space.kinds}
+
+
+def _selection(
+    space: Space, ids: Mapping[Kind, Sequence[tuple[int, ...]]], explanation: Explanation
+) -> Selection:
+    """Return an explanation's set as a selection of the elements with these ids."""
+    selected = explanation.selected
+    if set(selected) != set(space.kinds):
+        raise InputError(
+            f"explanation: expected a set of {' and '.join(space.kinds)}, as this explainer "
+            f"selects, got one of {' and '.join(selected)}"
+        )
+    masks = {}
+    for kind, elements in ids.items():
+        wanted = set(selected[kind])
+        shares = [len(wanted.intersection(members)) / len(members) for members in elements]
+        if any(0 < share < 1 for share in shares):
+            raise InputError("explanation: expected whole feature_groups, got a part of one")
+        masks[kind] = torch.tensor([share == 1 for share in shares], device=space.device)
+    return Selection(space, masks)

@@ -1,0 +1,297 @@
+"""Zorro as an algorithm of PyG's `Explainer`."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, get_args
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.explain import Explanation as PygExplanation
+from torch_geometric.explain.algorithm import ExplainerAlgorithm
+from torch_geometric.explain.config import ExplanationType, ModelMode, ModelReturnType
+
+from zorro.errors import InputError
+from zorro.explainer import Zorro
+from zorro.explanation import Explanation, MaskType
+from zorro.model.link_model import as_link_model
+from zorro.model.picked_output import Part, part_of, picked
+from zorro.model.predictor import Predictor
+from zorro.pyg.levels import LEVELS, Call, TaskLevel
+from zorro.question.reading import READINGS, reading_of
+
+_KNOWN_TO_PYG = {
+    "threshold": "follows from the return_type of PyG's model_config",
+    "label": "has no task among PyG's",
+    "model_kwargs": "are the further arguments with which PyG's Explainer is called",
+}
+_OPTIONS = [
+    name
+    for name, parameter in inspect.signature(Zorro).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY and name not in _KNOWN_TO_PYG
+]
+_OF_VALUES = ("tolerance", "tolerance_share", "side", "output")
+_OF_NODES_AND_LINKS = ("hops", "halo", "check")
+_SHARE = 0.5  # of the outputs' spread: the tolerance of values where nothing is said
+
+
+class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no types
+    """Explains answers for nodes, links and graphs with Zorro, behind PyG's `Explainer`.
+
+    >>> import torch
+    >>> from torch_geometric.explain import Explainer
+    >>> from torch_geometric.nn import SimpleConv
+    >>> explainer = Explainer(
+    ...     SimpleConv(),  # a node's scores are the sum of its neighbours' features
+    ...     ZorroExplainer(tau=0.85, seed=0),
+    ...     explanation_type="model",
+    ...     node_mask_type="attributes",
+    ...     model_config=dict(
+    ...         mode="multiclass_classification", task_level="node", return_type="raw"
+    ...     ),
+    ... )
+    >>> explanation = explainer(torch.eye(3), torch.tensor([[0, 1, 2], [1, 2, 0]]), index=1)
+    >>> explanation.node_mask.nonzero().tolist()
+    [[0, 0]]
+    >>> explanation.zorro[1]
+    Explanation(node 1 → class 0: 1 nodes × 1 features, fidelity 1.00 [0.99, 1.00], certified)
+
+    The mask is of zeros and ones on the whole graph's ids: with `node_mask_type` `attributes` it
+    is the explanation V_s ⊗ F_s (N, d); `object` keeps only V_s (N, 1) and `common_attributes`
+    only F_s (1, d). `explanation.zorro` holds the `zorro.Explanation` of each node of `index`, by
+    its id. With several nodes the mask is the union of theirs; the fidelity τ is that of each
+    explanation on its own, not of the union. One call for many nodes is faster than many calls,
+    which prepare the graph anew each time.
+
+    `index` says what is explained: one number, several, or all outputs when None; each has its own
+    certificate. With `task_level="edge"` these are the links of `edge_label_index`, with `"graph"`
+    the graphs of `batch`; `explanation.zorro` holds an explanation of each by its number. Noise
+    is drawn from the nodes of the graph, or of the batch and of `graphs`: one graph alone is
+    refused.
+
+    With `mode="regression"` a value is the same answer within `tolerance`, or within
+    `tolerance_share` of the spread of the model's outputs, a half where nothing is said.
+
+    A `phenomenon` can be explained where the model predicts it: RDT-fidelity is the probability
+    that the model keeps to the answer, and one that it does not give has none to keep.
+
+    PyG's `fidelity` sets what is not selected to zero and is not RDT-fidelity; its
+    `visualize_graph` needs an edge mask, which sets of nodes and features do not have; its
+    `get_explanation_subgraph` needs a mask of all nodes, so not `common_attributes`.
+
+    PyG itself calls the model as `model(x, edge_index, …)`, and takes what that returns for class
+    scores with `explanation_type="model"`: a model that takes a `Data` or returns more is to be
+    wrapped for PyG. With a `phenomenon`, and in regression, `output` picks a part.
+
+    Args:
+        graphs: at graph level, further graphs from whose nodes noise is drawn: the data set.
+        options: those of `zorro.Zorro` (`tau`, `samples`, `noise`, `seed`, …) except `threshold`
+            and `model_kwargs`, which PyG's `model_config` and call determine.
+    """
+
+    # Nothing is kept between calls; PyG's own algorithms have these names for what they keep.
+    node_mask: None = None
+    edge_mask: None = None
+
+    def __init__(self, *, graphs: Sequence[Data] = (), **options: Any) -> None:
+        super().__init__()
+        self._graphs = graphs
+        for name in options:
+            if name in _KNOWN_TO_PYG:
+                raise InputError(f"{name}: not an option here, {name} {_KNOWN_TO_PYG[name]}")
+            if name not in _OPTIONS:
+                raise InputError(f"{name}: expected one of the options {', '.join(_OPTIONS)}")
+        # Zorro checks its own options; any graph will do, and the model is not called.
+        Zorro(nn.Identity(), torch.zeros(1, 1), torch.empty(2, 0, dtype=torch.long), **options)
+        self.options = options
+
+    def forward(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        edge_index: Tensor,
+        *,
+        target: Tensor,
+        index: int | Tensor | None = None,
+        **kwargs: Any,
+    ) -> PygExplanation:
+        """Explain the model's answer for each node, link or graph of `index`.
+
+        Args:
+            model: called as `model(x, edge_index, **kwargs)`.
+            x: (N, d).
+            edge_index: (2, E).
+            target: the classes or values to explain, of all nodes, links or graphs.
+            index: what to explain: one number, several (k,), or all when None.
+            kwargs: further arguments of the model; node- and edge-level tensors follow. At graph
+                level `batch` (N,) says to which graph each node belongs, at edge level
+                `edge_label_index` (2, k) which links are asked about.
+        """
+        call = Call(model, x, edge_index, kwargs, self._graphs)
+        level = LEVELS[self.model_config.task_level.value](call)
+        zorro = level.zorro(self._options_at(level))
+        numbers = _numbers(index, level)
+        targets = self._targets(target, level)
+        if self.explainer_config.explanation_type == ExplanationType.phenomenon:
+            # Labels are often not what the model predicts: say so before the search.
+            answers = self._answers(call, level)
+            for number in numbers:
+                self._refuse_unpredicted(level, number, answers[number], targets)
+        explanations: dict[int, Explanation] = {}
+        masks = []
+        for number in numbers:
+            found = explanations[number] = zorro.explain(level.asked(number))
+            self._refuse_unpredicted(level, number, _answer(found), targets)
+            mask = found.to_pyg(node_mask_type=self.explainer_config.node_mask_type.value).node_mask
+            masks.append(level.placed(mask, number))
+        return PygExplanation(
+            node_mask=reduce(torch.maximum, masks).to(x),
+            # By id and not in a list: PyG takes a list as long as the graph for a node attribute.
+            zorro=explanations,
+        )
+
+    def _answers(self, call: Call, level: TaskLevel) -> list[Answer]:
+        """Return what the model says of all outputs, as PyG calls it."""
+        options = self._options_at(level)
+        reading = reading_of(**{name: options[name] for name in READINGS if name in options})
+        model = as_link_model(call.model) if level.each == "link" else call.model
+        predictor = Predictor(picked(model, options.get("output")), reading=reading)
+        scores = predictor.scores(
+            call.x, call.edge_index, level.inputs, rows=level.count, each=level.each
+        )
+        if not self._is_regression:
+            return [(float(scores[number].argmax()), 0.0) for number in range(level.count)]
+        predictor.settle(scores)
+        tolerance = predictor.reading.spread(scores)
+        assert tolerance is not None
+        return list(zip(scores[:, 0].tolist(), tolerance.tolist(), strict=True))
+
+    @property
+    def _part(self) -> Part | None:
+        """What picks the scores of a model that returns more."""
+        output = self.options.get("output")
+        return output if isinstance(output, str) or callable(output) else None
+
+    @property
+    def _is_regression(self) -> bool:
+        return bool(self.model_config.mode == ModelMode.regression)
+
+    def _options_at(self, level: TaskLevel) -> dict[str, Any]:
+        """Return the options of Zorro, with what PyG's configuration says of the output."""
+        options = dict(self.options)
+        if level.each == "graph":
+            options = {k: v for k, v in options.items() if k not in _OF_NODES_AND_LINKS}
+        if not self._is_regression:
+            is_probability = self.model_config.return_type == ModelReturnType.probs
+            # Where a model with one column draws the line, as in PyG's `Explainer.get_target`.
+            return {**options, "threshold": 0.5 if is_probability else 0.0}
+        if "tolerance" not in options and "tolerance_share" not in options:
+            options["tolerance_share"] = _SHARE
+        return options
+
+    def supports(self) -> bool:
+        """Whether PyG's configuration can be served; if not, the log says why."""
+        explainer, model = self.explainer_config, self.model_config
+        objections = []
+        if model.task_level.value not in LEVELS:
+            objections.append(
+                f"tasks of level {', '.join(LEVELS)} (got task_level {model.task_level.value!r})"
+            )
+        of_values = [
+            name
+            for name in _OF_VALUES
+            if name in self.options and not (name == "output" and self._part is not None)
+        ]
+        if of_values and model.mode != ModelMode.regression:
+            objections.append(f"{of_values[0]} only with mode 'regression'")
+        if explainer.edge_mask_type is not None:
+            objections.append(
+                "no edge mask, since its explanations are sets of nodes and features "
+                f"(got edge_mask_type {explainer.edge_mask_type.value!r})"
+            )
+        mask_type = explainer.node_mask_type and explainer.node_mask_type.value
+        if mask_type not in get_args(MaskType):
+            objections.append(
+                f"only node masks of type {', '.join(get_args(MaskType))} "
+                f"(got node_mask_type {mask_type!r})"
+            )
+        for objection in objections:
+            logging.error(f"'{self.__class__.__name__}' supports {objection}")
+        return not objections
+
+    def _targets(self, target: Tensor, level: TaskLevel) -> list[float]:
+        """Return the class or value of each output."""
+        count = level.count
+        if self._part is not None and not isinstance(target, Tensor):
+            target = part_of(target, self._part)  # PyG's own prediction, whole
+        if isinstance(target, Tensor) and self._is_regression:
+            column = 0 if self._part is not None else int(self.options.get("output", 0))
+            target = target[:, column] if target.dim() == 2 else target
+        if not isinstance(target, Tensor) or target.shape != (count,):
+            came = tuple(target.shape) if isinstance(target, Tensor) else type(target).__name__
+            what = "value" if self._is_regression else "class"
+            raise InputError(
+                f"target: expected one {what} per {level.each}, ({count},), got {came} "
+                f"(binary_classification is for models that return one score per {level.each})"
+            )
+        known: list[float] = target.tolist()
+        return known
+
+    def _refuse_unpredicted(
+        self, level: TaskLevel, number: int, answer: Answer, targets: Sequence[float]
+    ) -> None:
+        """Refuse a target that is not the model's answer, of a value within its tolerance."""
+        said, tolerance = answer
+        target = targets[number]
+        if abs(said - target) <= tolerance:
+            return
+        asked = f"{level.each} {number}"
+        what = "value" if self._is_regression else "class"
+        if self.explainer_config.explanation_type == ExplanationType.phenomenon:
+            raise InputError(
+                f"target: the model predicts {what} {said:g} for {asked}, so nothing "
+                f"explains {what} {target:g}: leave it out, or explain the prediction with "
+                f"explanation_type='model'"
+            )
+        raise InputError(
+            f"{asked}: the prediction explained is {what} {said:g}, but PyG's is {what} "
+            f"{target:g}: leave check as it is, and let model_config say what the model returns"
+        )
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{self.__class__.__name__}({options})"
+
+
+Answer = tuple[float, float]  # a class or a value, and how far another may be from it
+
+
+def _answer(explanation: Explanation) -> Answer:
+    if explanation.value is not None:
+        return explanation.value.value, explanation.value.tolerance
+    assert explanation.predicted_class is not None
+    return float(explanation.predicted_class), 0.0
+
+
+def _numbers(index: Any, level: TaskLevel) -> list[int]:
+    """Return the outputs that `index` names, each once; all for None."""
+    if index is None:
+        return list(range(level.count))
+    expected = f"index: expected a {level.each} id or a tensor of ids from 0 to {level.count - 1}"
+    try:
+        ids = torch.as_tensor(index)
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(f"{expected}, got {type(index).__name__}") from None
+    if ids.dtype == torch.bool:
+        raise InputError(f"{expected}, got a mask: pass index.nonzero().flatten()")
+    if ids.is_floating_point() or ids.is_complex() or ids.dim() > 1 or ids.numel() == 0:
+        raise InputError(f"{expected}, got {ids.dtype} of shape {tuple(ids.shape)}")
+    members: list[int] = ids.reshape(-1).tolist()
+    for number in members:
+        if not 0 <= number < level.count:
+            raise InputError(f"{expected}, got {number}")
+    return list(dict.fromkeys(members))

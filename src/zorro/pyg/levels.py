@@ -1,0 +1,243 @@
+"""What PyG's `Explainer` asks about at each task level, as Zorro is asked it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from zorro.cut import WholeGraphs
+from zorro.errors import InputError
+from zorro.explainer import Zorro
+from zorro.graph.extras import Extras
+from zorro.graph.features import features_of
+from zorro.graph.validation import check_graph
+from zorro.model.predictor import Predictor
+from zorro.noise import Noise
+from zorro.question.readout import RowOfBatch
+
+LINKS = "edge_label_index"
+
+
+@dataclass(frozen=True)
+class Call:
+    """How PyG called the algorithm.
+
+    Args:
+        model: called as `model(x, edge_index, **kwargs)`.
+        x: (N, d).
+        edge_index: (2, E).
+        kwargs: further arguments, as PyG passes them at all levels.
+        graphs: further graphs from whose nodes noise is drawn, at graph level.
+    """
+
+    model: nn.Module
+    x: Tensor
+    edge_index: Tensor
+    kwargs: Mapping[str, Any]
+    graphs: Sequence[Data] = ()
+
+
+class TaskLevel(Protocol):
+    """The outputs of a call, each by its number."""
+
+    @property
+    def each(self) -> str:
+        """What an output is of."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What the model is called with besides features and edges."""
+        ...
+
+    def zorro(self, options: Mapping[str, Any]) -> Zorro:
+        """Return what explains them."""
+        ...
+
+    def asked(self, number: int) -> Any:
+        """Return an output as it is asked about."""
+        ...
+
+    def placed(self, mask: Tensor, number: int) -> Tensor:
+        """Return a mask of an output's own rows on those of x."""
+        ...
+
+
+class Nodes:
+    """A row of the output per node."""
+
+    each = "node"
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        # PyG's caller may pass links at every level; they are of no use to a model of nodes.
+        self.inputs = {name: it for name, it in call.kwargs.items() if name != LINKS}
+
+    @property
+    def count(self) -> int:
+        """How many nodes there are."""
+        return int(self._call.x.size(0))
+
+    def zorro(self, options: Mapping[str, Any]) -> Zorro:
+        """Return what explains nodes."""
+        call = self._call
+        return Zorro(call.model, call.x, call.edge_index, model_kwargs=self.inputs, **options)
+
+    def asked(self, number: int) -> int:
+        """Return the node."""
+        return number
+
+    def placed(self, mask: Tensor, number: int) -> Tensor:
+        """Return the mask, which is on all nodes."""
+        return mask
+
+
+class Links:
+    """A row of the output per link of `edge_label_index`."""
+
+    each = "link"
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self.inputs = call.kwargs
+        self._kwargs = dict(call.kwargs)
+        links = self._kwargs.pop(LINKS, None)
+        if not isinstance(links, Tensor) or links.dim() != 2 or links.size(0) != 2:
+            came = tuple(links.shape) if isinstance(links, Tensor) else type(links).__name__
+            raise InputError(f"{LINKS}: expected the links that are explained, (2, k), got {came}")
+        self._links: list[list[int]] = links.t().tolist()
+
+    @property
+    def count(self) -> int:
+        """How many links there are."""
+        return len(self._links)
+
+    def zorro(self, options: Mapping[str, Any]) -> Zorro:
+        """Return what explains links, all edges carrying messages as in PyG's own call."""
+        call = self._call
+        return Zorro.of_links(
+            call.model,
+            call.x,
+            call.edge_index,
+            model_kwargs=self._kwargs,
+            carries_messages=True,
+            **options,
+        )
+
+    def asked(self, number: int) -> tuple[int, int]:
+        """Return the link's ends."""
+        source, target = self._links[number]
+        return source, target
+
+    def placed(self, mask: Tensor, number: int) -> Tensor:
+        """Return the mask, which is on all nodes."""
+        return mask
+
+
+class Graphs:
+    """A row of the output per graph of `batch`."""
+
+    each = "graph"
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        kwargs = {name: it for name, it in call.kwargs.items() if name != LINKS}
+        self.inputs = dict(kwargs)
+        given = kwargs.pop("batch", None)
+        nodes = call.x.size(0)
+        self._batch: Tensor = (
+            torch.zeros(nodes, dtype=torch.long, device=call.x.device) if given is None else given
+        )
+        if self._batch.shape != (nodes,):
+            raise InputError(
+                f"batch: expected a graph's number per node, ({nodes},), got "
+                f"{tuple(self._batch.shape)}"
+            )
+        self._kwargs = kwargs
+
+    @property
+    def count(self) -> int:
+        """How many graphs there are."""
+        return int(self._batch.max()) + 1
+
+    def zorro(self, options: Mapping[str, Any]) -> Zorro:
+        """Return what explains graphs: each by itself, or all of them where edges join them."""
+        batch, edge_index = self._batch, self._call.edge_index
+        if bool((batch[edge_index[0]] != batch[edge_index[1]]).any()):
+            return self._joined(options)
+        parts = self._parts()
+        return Zorro.of_graphs(
+            self._call.model,
+            [*parts, *self._call.graphs],
+            model_kwargs=_named(self._kwargs, parts[0]),
+            **options,
+        )
+
+    def asked(self, number: int) -> int:
+        """Return the graph's number."""
+        return number
+
+    def placed(self, mask: Tensor, number: int) -> Tensor:
+        """Return the mask of a graph's nodes on those of all graphs."""
+        nodes = self._batch.numel()
+        if (mask.size(0) == 1 and nodes > 1) or mask.size(0) == nodes:
+            return mask  # of all columns, or of all nodes
+        placed = mask.new_zeros(nodes, mask.size(1))
+        placed[(self._batch == number).cpu()] = mask
+        return placed
+
+    def _parts(self) -> list[Data]:
+        """Return the graphs, with their part of the model's further arguments."""
+        x, edge_index, batch = self._call.x, self._call.edge_index, self._batch
+        extras = Extras.sort(self._kwargs, nodes=x.size(0), edges=edge_index.size(1))
+        graphs = []
+        for number in range(self.count):
+            nodes = (batch == number).nonzero().flatten()
+            edges = (batch[edge_index[0]] == number).nonzero().flatten()
+            place = torch.full_like(batch, -1)
+            place[nodes] = torch.arange(nodes.numel(), device=place.device)
+            part = extras.subgraph(nodes, edges)
+            graphs.append(
+                Data(x=x[nodes], edge_index=place[edge_index[:, edges]], **part.node, **part.edge)
+            )
+        return graphs
+
+    def _joined(self, options: Mapping[str, Any]) -> Zorro:
+        """Return what explains graphs between which messages pass: all nodes are candidates."""
+        call = self._call
+        check_graph(call.x, call.edge_index)
+        whole = Data(x=call.x, edge_index=call.edge_index, **_tensors(self._kwargs))
+        pool = features_of(torch.cat([call.x, *(graph.x for graph in call.graphs)]))
+        rows = [RowOfBatch(number, self._batch) for number in range(self.count)]
+
+        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
+            kwargs = _named(self._kwargs, whole)
+            return WholeGraphs(predictor, [whole] * self.count, model_kwargs=kwargs, readouts=rows)
+
+        return Zorro.from_source(call.model, pool, source, options)
+
+
+LEVELS: Mapping[str, Callable[[Call], TaskLevel]] = {
+    "node": Nodes,
+    "edge": Links,
+    "graph": Graphs,
+}
+
+
+def _tensors(kwargs: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {name: value for name, value in kwargs.items() if isinstance(value, Tensor)}
+
+
+def _named(kwargs: Mapping[str, Any], graph: Data) -> dict[str, Any]:
+    """Return further arguments by name: those that a graph has its own part of, and constants."""
+    return {name: name if graph.get(name) is not None else value for name, value in kwargs.items()}

@@ -1,0 +1,121 @@
+"""What a run was made with, and what its parts are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from zorro.data import GraphDataset
+from zorro.data.graph_validation import listed_graphs
+from zorro.data.names import names_of_graphs
+from zorro.elements.groups import as_groups
+from zorro.errors import InputError
+from zorro.graph.edge_index import Edges
+from zorro.graph.features import Features
+from zorro.graph.names import Labels, Names
+from zorro.question import Level
+from zorro.runs import Run
+from zorro.runs.again import refuse_other_data, refuse_other_model
+from zorro.runs.given import GivenData, ManyGraphs, OneGraph
+from zorro.show.page.graph_surroundings import GraphSurroundings
+from zorro.show.page.node_surroundings import NodeSurroundings, predicted_classes
+from zorro.show.page.surroundings import Surroundings
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The data that a run was made with, the model, and what things are called.
+
+    Args:
+        data: one graph or several; None if they are not at hand.
+        model: called as the run called it; None if it is not at hand.
+        model_kwargs: its further arguments, as the run was given them.
+        y: (N,), the true classes of nodes; graphs have theirs themselves.
+        names: of nodes, features, graphs and classes.
+        bonds: what the columns of a one-hot `edge_attr` of graphs mean.
+    """
+
+    data: GivenData | None = None
+    model: nn.Module | None = None
+    model_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    y: Tensor | None = None
+    names: Names = field(default_factory=Names)
+    bonds: Labels = ()
+
+    def refuse_other(self, run: Run) -> None:
+        """Raise `InputError` unless a run was made with this."""
+        if self.data is not None:
+            if self.data.level != run.level:
+                raise InputError(
+                    f"{run.path}: it is a run of {run.level}s, got data whose {self.data.level}s "
+                    "are asked about"
+                )
+            refuse_other_data(run, self.data, self.model_kwargs)
+        if self.model is not None:
+            refuse_other_model(run, self.model)
+
+    def surroundings(self, run: Run) -> Surroundings:
+        """Return what a run's explanations lie in."""
+        return _SURROUNDINGS[run.level](self, run)
+
+
+def ground_of(
+    *,
+    model: nn.Module | None = None,
+    x: Tensor | Features | None = None,
+    edge_index: Tensor | Edges | None = None,
+    y: Tensor | None = None,
+    graphs: GraphDataset | Sequence[Data] | None = None,
+    model_kwargs: Mapping[str, Any] | None = None,
+    names: Names | None = None,
+) -> Ground:
+    """Return what a run was made with, as users give it: one graph's parts, or several graphs."""
+    kwargs = model_kwargs or {}
+    if graphs is None:
+        if (x is None) != (edge_index is None):
+            raise InputError("x and edge_index: expected both or neither, got only one")
+        data = None if x is None or edge_index is None else OneGraph(x, edge_index)
+        return Ground(data, model, kwargs, y, names or Names())
+    if x is not None or edge_index is not None or y is not None:
+        raise InputError("graphs: expected them instead of x, edge_index and y, got both")
+    if isinstance(graphs, GraphDataset):
+        known = names_of_graphs(graphs) if names is None else names
+        bonds = graphs.edge_label_names
+        return Ground(ManyGraphs(graphs.graphs), model, kwargs, None, known, bonds)
+    return Ground(ManyGraphs(listed_graphs(graphs)), model, kwargs, None, names or Names())
+
+
+def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
+    data, names = ground.data, ground.names
+    if not isinstance(data, OneGraph):
+        return NodeSurroundings(names=names, groups=_groups(run))
+    predicted = None
+    if ground.model is not None:
+        predicted = predicted_classes(
+            ground.model,
+            data.x,
+            data.edge_index,
+            model_kwargs=ground.model_kwargs,
+            threshold=run.manifest["parameters"].get("threshold"),
+        )
+    return NodeSurroundings(data.x, data.edge_index, ground.y, predicted, names, _groups(run))
+
+
+def _of_graphs(ground: Ground, run: Run) -> GraphSurroundings:
+    data = ground.data
+    graphs = data.graphs if isinstance(data, ManyGraphs) else ()
+    return GraphSurroundings(graphs, ground.bonds, ground.names, _groups(run))
+
+
+_SURROUNDINGS: Mapping[Level, Callable[[Ground, Run], Surroundings]] = {
+    "node": _of_nodes,
+    "graph": _of_graphs,
+}
+
+
+def _groups(run: Run) -> tuple[tuple[int, ...], ...]:
+    return as_groups(run.manifest["parameters"].get("feature_groups", ()))

@@ -1,0 +1,152 @@
+"""What explanations of nodes lie in: their graph, and the model's answers for its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from zorro.elements.groups import gathered
+from zorro.errors import InputError
+from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
+from zorro.graph.features import Features, features_of, size_of
+from zorro.graph.names import Names, check_labels, counted, label
+from zorro.model.predictor import Predictor
+from zorro.question import Level
+from zorro.question.reading import Classes
+from zorro.show.page.surroundings import MOST_IN_FULL, Elements, NodeKinds, ShownValues
+from zorro.show.scene import Scene, scene_of
+
+_MOST_CONTEXT = 40  # nodes of a drawing that are not selected
+
+
+@dataclass(frozen=True)
+class NodeSurroundings:
+    """A graph, what the model says of its nodes, and what they are called.
+
+    Args:
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), or its edges.
+        y: (N,), the true classes.
+        predicted: (N,), the model's classes.
+        names: of nodes, features and classes.
+        groups: columns that are one feature together.
+    """
+
+    x: Tensor | Features | None = None
+    edge_index: Tensor | Edges | None = None
+    y: Tensor | None = None
+    predicted: Tensor | None = None
+    names: Names = field(default_factory=Names)
+    groups: Elements = ()
+    level: ClassVar[Level] = "node"
+
+    def __post_init__(self) -> None:
+        if (self.x is None) != (self.edge_index is None):
+            raise InputError("x and edge_index: expected both or neither, got only one")
+        nodes, features = (None, None) if self.x is None else size_of(self.x)
+        check_labels("node_names", self.names.nodes, nodes)
+        check_labels("feature_names", self.names.features, features)
+        check_labels("class_names", self.names.classes, None)
+        if self.y is not None and nodes is not None and self.y.shape != (nodes,):
+            raise InputError(f"y: expected shape ({nodes},), got {tuple(self.y.shape)}")
+
+    @property
+    def kinds(self) -> NodeKinds:
+        """The model's classes."""
+        return NodeKinds(self.names.classes)
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether true classes are known."""
+        return self.y is not None
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether neighbourhoods can be drawn and values shown."""
+        return self.x is not None
+
+    @cached_property
+    def _edges(self) -> EdgesByReceiver:
+        assert self.x is not None
+        assert self.edge_index is not None
+        return EdgesByReceiver(edges_of(self.edge_index, size_of(self.x)[0]))
+
+    @cached_property
+    def _features(self) -> Features:
+        assert self.x is not None
+        return features_of(self.x)
+
+    def scene(
+        self, query: int, selected: Sequence[int], *, hops: int, most: int | None = None
+    ) -> Scene | None:
+        """Return how the neighbourhood of a node is laid out."""
+        if self.edge_index is None:
+            return None
+        context = _MOST_CONTEXT if most is None else most
+        return scene_of(query, selected, self._edges, hops=hops, most_context=context)
+
+    def values(
+        self, query: int, nodes: Sequence[int] | None, features: Elements | None
+    ) -> ShownValues | None:
+        """Return values of features at nodes: at the query, if all nodes are kept."""
+        if self.x is None:
+            return None
+        count = size_of(self.x)[1]
+        if features is None and count > MOST_IN_FULL:
+            return None
+        elements = gathered(range(count), self.groups) if features is None else features
+        rows = [query] if nodes is None else nodes
+        return ShownValues.of(self._features, rows, elements, self.names)
+
+    def centre(self, query: int) -> int | None:
+        """Return the node itself."""
+        return query
+
+    def truth(self, query: int) -> int | None:
+        """Return the true class of a node."""
+        return None if self.y is None else int(self.y[query])
+
+    def kind(self, query: int, node: int) -> int | None:
+        """Return the model's class of a node."""
+        return None if self.predicted is None else int(self.predicted[node])
+
+    def kinds_of_all(self, query: int) -> list[int] | None:
+        """Return None: a node is not named by its class."""
+        return None
+
+    def node_label(self, query: int, node: int) -> str:
+        """Return a node's name, or its number."""
+        return label(self.names.nodes, node) or str(node)
+
+    def looked_at(self, *, candidates: int, context: int | None, hops: int) -> str:
+        """Say how far away nodes were looked at, and how many more were needed."""
+        within = f"{self.names.counted('nodes', candidates)} within {counted(hops, 'hop')}"
+        if context is None:
+            return f"{within}, evaluated on the whole graph"
+        return f"{within}, evaluated with {self.names.counted('nodes', context)} of context"
+
+
+def predicted_classes(
+    model: nn.Module,
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
+    *,
+    model_kwargs: Mapping[str, Any] | None = None,
+    threshold: float | None = None,
+) -> Tensor | None:
+    """Return the model's class of each node (N,).
+
+    None where the model need not be able to run on the whole graph: for sparse features, and for
+    a graph that is not in memory.
+    """
+    everything = x if isinstance(x, Tensor) else x.in_memory
+    edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory
+    if everything is None or everything.layout != torch.strided or edges is None:
+        return None
+    predictor = Predictor(model, reading=Classes(threshold))
+    return predictor.scores(everything, edges, model_kwargs or {}).argmax(dim=1).cpu()
