@@ -105,8 +105,10 @@ def main() -> None:
         every = [answer for job in jobs for answer in job.result()]
     claims = claims_in(every)
     asked.out.mkdir(exist_ok=True)
+    chosen_models = f" --models {' '.join(asked.models)}" if asked.models else ""
     command = (
-        f"python benchmarks/honesty.py --nodes {asked.nodes} --max-seconds {asked.max_seconds:g}"
+        f"python benchmarks/honesty.py{chosen_models} --nodes {asked.nodes} "
+        f"--max-seconds {asked.max_seconds:g}"
     )
     (asked.out / "honesty.json").write_text(
         json.dumps([row(answer, claims) for answer in every], indent=1) + "\n"
