@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from zorro.elements.edges import EdgeElements
 from zorro.graph.extras import Extras
 from zorro.question import Query
 from zorro.question.readout import Readout
@@ -38,6 +41,18 @@ class ComputationalGraph:
     context_matters: bool  # the context's features move the prediction too
     scores: Tensor  # (C,), the model's output at the query
     num_nodes: int  # of the whole graph
+    directed: bool = False  # whether the two directions of an edge are two elements
+
+    @cached_property
+    def edges(self) -> EdgeElements:
+        """The edges as elements, by the ids of their nodes in the whole graph."""
+        ids = torch.cat([self.candidates, self.context])
+        return EdgeElements.of(
+            ids[self.edge_index],
+            self.extras.edge,
+            nodes=self.num_nodes,
+            directed=self.directed,
+        )
 
     @property
     def query(self) -> int:

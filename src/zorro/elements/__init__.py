@@ -1,10 +1,23 @@
 """What can be kept of a query's input, and what is."""
 
 from zorro.elements.selection import Selection, everything_of, nothing_of
-from zorro.elements.space import FEATURES, KINDS, NODES, Element, Kind, Space
+from zorro.elements.space import (
+    EDGE_ATTRIBUTES,
+    EDGES,
+    FEATURES,
+    KEPT,
+    KINDS,
+    NODES,
+    Element,
+    Kind,
+    Space,
+)
 
 __all__ = [
+    "EDGES",
+    "EDGE_ATTRIBUTES",
     "FEATURES",
+    "KEPT",
     "KINDS",
     "NODES",
     "Element",

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from zorro.elements.space import FEATURES, NODES, Element, Kind, Space
+from zorro.elements.space import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Element, Kind, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +75,11 @@ class Selection:
         return all(torch.equal(mask, other.masks[kind]) for kind, mask in self.masks.items())
 
     def overlaps(self, other: Selection) -> bool:
-        """Whether an entry is kept by both."""
-        rows, columns = self.nodes & other.nodes, self.features & other.features
-        return bool(rows.any()) and bool(columns.any())
+        """Whether an entry of a block is kept by both."""
+        shared = {kind: mask & other.masks[kind] for kind, mask in self.masks.items()}
+        return any(
+            all(bool(shared[kind].any()) for kind in block) for block in self.space.blocks
+        )
 
     @property
     def size(self) -> int:
@@ -118,10 +120,27 @@ class Selection:
         """The columns that are kept, ascending."""
         return self.features.nonzero().flatten()
 
+    @cached_property
+    def edges(self) -> Tensor:
+        """The edges that are kept, (m,) bool; all where edges are not selectable."""
+        return self.space.edges_of(self.masks.get(EDGES))
+
+    @cached_property
+    def edge_attributes(self) -> Tensor:
+        """The edges whose attributes are kept, (m,) bool."""
+        return self.space.edges_of(self.masks.get(EDGE_ATTRIBUTES))
+
+    @property
+    def keeps_no_feature(self) -> bool:
+        """Whether no entry of the features is kept: no row or no column is."""
+        return self.rows.numel() == 0 or self.columns.numel() == 0
+
     @property
     def is_blank(self) -> bool:
-        """Whether no entry is kept: no row or no column is."""
-        return self.rows.numel() == 0 or self.columns.numel() == 0
+        """Whether no entry of any block is kept, so that it is as good as nothing."""
+        return all(
+            any(self.members(kind).numel() == 0 for kind in block) for block in self.space.blocks
+        )
 
 
 def nothing_of(space: Space) -> Selection:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import KINDS, Kind, Space
+from zorro.elements import KEPT, Kind, Space
 from zorro.errors import InputError
 from zorro.evaluation.choice import EvaluatorChoice, EvaluatorName
 from zorro.evaluation.evaluator import Evaluator, do_nothing
@@ -41,7 +41,7 @@ class Bench:
         memory: int,
         device: torch.device,
         wanted: EvaluatorName = "auto",
-        keep: Sequence[Kind] = KINDS,
+        keep: Sequence[Kind] = KEPT,
         groups: Tensor | None = None,
     ) -> None:
         self.predictor = predictor

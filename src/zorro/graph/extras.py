@@ -55,12 +55,28 @@ class Extras:
             num_nodes=None if self.num_nodes is None else nodes.numel(),
         )
 
-    def copies(self, count: int) -> dict[str, Any]:
-        """Return the keyword arguments for `count` disjoint copies of the graph."""
+    def copies(
+        self,
+        count: int,
+        *,
+        present: Tensor | None = None,
+        changed: Mapping[str, Tensor] | None = None,
+    ) -> dict[str, Any]:
+        """Return the keyword arguments for `count` disjoint copies of the graph.
+
+        Args:
+            count: how many.
+            present: (count, e) which edges each copy has; all when None.
+            changed: edge-level values (count, e, …) that are others in the copies.
+        """
         tensors = {**self.node, **self.edge}
         repeated = {
             name: value.repeat(count, *[1] * (value.dim() - 1)) for name, value in tensors.items()
         }
+        repeated |= {name: value.flatten(0, 1) for name, value in (changed or {}).items()}
+        if present is not None:
+            kept = present.flatten()
+            repeated |= {name: repeated[name][kept] for name in self.edge}
         counts = {} if self.num_nodes is None else {"num_nodes": count * self.num_nodes}
         return {**self.other, **repeated, **counts}
 

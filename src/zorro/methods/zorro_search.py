@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zorro.elements import FEATURES, KINDS, NODES, Kind
+from zorro.elements import FEATURES, KEPT, NODES, Kind
 from zorro.evaluation import EvaluatorName
 from zorro.evaluation.bench import Bench
 from zorro.methods.masks import Masks
@@ -32,7 +32,7 @@ class _Searches:
     ) -> None:
         check_kinds(keep)
         self._noise = noise
-        self._keep = tuple(kind for kind in KINDS if kind in keep)
+        self._keep = tuple(kind for kind in KEPT if kind in keep)
         self._wanted = evaluator
         self._memory = memory
         self._asked = asked
@@ -94,7 +94,7 @@ class ZorroPaper:
         tau: float = 0.85,
         k: int | None = 10,
         samples: int = 100,
-        keep: Sequence[Kind] = KINDS,
+        keep: Sequence[Kind] = KEPT,
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:
@@ -134,7 +134,7 @@ class ZorroGuided:
         samples: int = 100,
         max_seconds: float | None = None,
         max_elements: int | None = None,
-        keep: Sequence[Kind] = KINDS,
+        keep: Sequence[Kind] = KEPT,
         evaluator: EvaluatorName = "auto",
         memory: int | None = None,
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zorro.elements import KINDS, NODES
+from zorro.elements import KEPT, NODES
 from zorro.paper.bagel_tables import (
     BESIDE,
     MEASURES,
@@ -113,7 +113,7 @@ def _jobs(cell: GraphCell, settings: Settings) -> Iterator[Job]:
         *settings.own,
     ]
     for variant in variants:
-        both = variant.options.get("keep") == KINDS
+        both = variant.options.get("keep") == KEPT
         method = GraphMethodJob(cell, variant, graphs, "as given" if both else "nodes alone")
         if wanted(method, settings):
             yield method

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch_geometric.utils import index_to_mask
 
-from zorro.elements import FEATURES, KINDS, NODES, Kind
+from zorro.elements import FEATURES, KEPT, NODES, Kind
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation
 from zorro.methods.masks import Masks
@@ -27,7 +27,7 @@ from zorro.paper.measures import MEASURES, Worlds
 def variant_name(method: str, tau: float, keep: Sequence[Kind]) -> str:
     """Return what a search is called in tables.
 
-    >>> variant_name("zorro", 0.85, ["nodes"]), variant_name("zorro", 0.85, KINDS)
+    >>> variant_name("zorro", 0.85, ["nodes"]), variant_name("zorro", 0.85, KEPT)
     ('zorro .85', 'zorro .85 with features')
     """
     shown = f"{method} {tau:g}".replace("0.", ".")
@@ -112,7 +112,7 @@ class CertifiedJob:
     cell: GraphCell
     tau: float
     nodes: tuple[int, ...]
-    keep: tuple[Kind, ...] = KINDS
+    keep: tuple[Kind, ...] = KEPT
 
     @property
     def name(self) -> str:
@@ -173,10 +173,10 @@ def _prepared(
 def _masks(explanation: Explanation, subject: Subject) -> Masks:
     """Return an explanation's sets as masks; what is not selectable has none."""
     x = subject.graph.candidate_x
-    sizes = dict(zip(KINDS, x.shape, strict=True))
+    sizes = dict(zip(KEPT, x.shape, strict=True))
     masks = {
         kind: index_to_mask(torch.tensor(members, dtype=torch.long), sizes[kind]).to(x.device)
-        for kind in KINDS
+        for kind in KEPT
         if (members := explanation.selected.get(kind)) is not None
     }
     return Masks(nodes=masks.get(NODES), features=masks.get(FEATURES))

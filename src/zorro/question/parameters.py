@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from zorro.elements import KINDS, Kind
+from zorro.elements import KEPT, Kind
 from zorro.elements.groups import as_groups
 from zorro.errors import InputError
 
@@ -28,7 +28,7 @@ class Parameters:
     max_elements: int | None = None
     max_evaluations: int | None = None
     beyond_chance: bool = False
-    keep: tuple[Kind, ...] = KINDS  # what may be selected; of other kinds everything is kept
+    keep: tuple[Kind, ...] = KEPT  # what may be selected; of other kinds everything is kept
     feature_groups: tuple[tuple[int, ...], ...] = ()  # columns that are one element together
 
 

@@ -15,7 +15,7 @@ import torch
 import torch_geometric
 from torch import nn
 
-from zorro.elements import KINDS
+from zorro.elements import KEPT
 from zorro.errors import RunError
 from zorro.explanation import Parameters
 from zorro.graph.stored.verification import OnProgress
@@ -107,7 +107,7 @@ def _part_told(output: object) -> dict[str, str]:
 def _as_told(parameters: Parameters) -> dict[str, Any]:
     """Return parameters as JSON gives them back; what was not asked for before is left out."""
     told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
-    usual = {"keep": list(KINDS), "feature_groups": []}
+    usual = {"keep": list(KEPT), "feature_groups": []}
     return {name: value for name, value in told.items() if usual.get(name) != value}
 
 

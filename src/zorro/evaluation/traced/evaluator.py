@@ -339,7 +339,7 @@ class TracedEvaluator(Evaluator):
         if last is not None and last.selection is selection and (last.recorded or not recorded):
             return last
         states = self._noise_states
-        if not selection.is_blank:
+        if not selection.keeps_no_feature:
             states = _summed([states, *(terms.added(selection) for terms in self._terms)])
         every = torch.arange(self.samples, device=self.device)
         records: list[Record] = []

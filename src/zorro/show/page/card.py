@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from zorro.elements import FEATURES, KINDS, NODES
+from zorro.elements import FEATURES, KEPT, NODES
 from zorro.explanation import Explanation
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import phrases
@@ -45,7 +45,7 @@ def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, st
         FEATURES: (names.feature, [_feature(group, names) for group in e.elements(FEATURES)]),
     }
     return [
-        *((f"{kept[kind][0]}s", _listed(kept[kind][1])) for kind in KINDS if kind in e.selected),
+        *((f"{kept[kind][0]}s", _listed(kept[kind][1])) for kind in KEPT if kind in e.selected),
         (
             "fidelity",
             f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}] on "

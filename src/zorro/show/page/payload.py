@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from zorro.elements import FEATURES, KINDS, NODES, Kind
+from zorro.elements import FEATURES, KEPT, NODES, Kind
 from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
 from zorro.explanation.sentence import phrases
@@ -93,7 +93,7 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
         "class": e.predicted_class,
         "probability": _rounded(e.probability),
         "truth": surroundings.truth(e.query.index),
-        **{kind: _count(e, kind) for kind in KINDS},
+        **{kind: _count(e, kind) for kind in KEPT},
         "fidelity": _rounded(e.fidelity.value),
         "status": e.status,
         "certified": e.certified,
@@ -125,7 +125,7 @@ def detail(
         "sentence": [
             [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
         ],
-        **{kind: members_of(e, kind) for kind in KINDS},
+        **{kind: members_of(e, kind) for kind in KEPT},
         "values": values(
             query,
             e.selected.get(NODES),
@@ -154,10 +154,10 @@ def detail(
 def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
     """Return what things are called; of nodes and features only those that are shown."""
     names = surroundings.names
-    shown: dict[str, set[int]] = {kind: set() for kind in KINDS}
+    shown: dict[str, set[int]] = {kind: set() for kind in KEPT}
     for one in details:
         for held in (one, *one["alternatives"]):
-            for kind in KINDS:
+            for kind in KEPT:
                 shown[kind].update(held[kind] or ())
         if one["values"] is not None:
             shown[FEATURES].update(one["values"]["features"])
@@ -198,8 +198,8 @@ def _named(given: Any, numbers: set[int]) -> dict[str, str]:
 
 def kinds_of(run: Run) -> list[Kind]:
     """Return the kinds that a run's sets are of."""
-    asked = run.manifest["parameters"].get("keep", KINDS)
-    return [kind for kind in KINDS if kind in asked]
+    asked = run.manifest["parameters"].get("keep", KEPT)
+    return [kind for kind in KEPT if kind in asked]
 
 
 def members_of(explanation: Explanation, kind: Kind) -> list[int] | None:
@@ -285,7 +285,7 @@ def _step(step: Step) -> list[Any]:
 
 def _alternative(explanation: Explanation) -> Plain:
     return {
-        **{kind: members_of(explanation, kind) for kind in KINDS},
+        **{kind: members_of(explanation, kind) for kind in KEPT},
         "fidelity": _rounded(explanation.fidelity.value),
         "lower": _rounded(explanation.fidelity.lower),
         "upper": _rounded(explanation.fidelity.upper),

@@ -1,0 +1,207 @@
+"""Which columns of an edge index are one element: the two directions of an undirected edge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, SupportsIndex
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zorro.arguments import whole_number
+from zorro.errors import InputError
+
+# An edge as users see it: its two nodes, and of several between the same nodes its number, 0, 1, ….
+EdgeLabel = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeElements:
+    """The edges of a graph, or of a part of it, as elements.
+
+    In an undirected graph the columns (u, v) and (v, u) are one element, of which a part of the
+    graph may hold one column only. Several edges between the same nodes are elements of their own;
+    those directions belong together whose attributes are equal, as far as there are such. An edge
+    from a node to itself is an element like others.
+
+    Args:
+        of_column: (e,) each column's element.
+        ends: (m, 2) the nodes of each element by their ids; of undirected ones the smaller first.
+        number: (m,) which of several between the same nodes it is.
+        nodes: how many the whole graph has.
+        directed: whether each column is an element of its own.
+    """
+
+    of_column: Tensor
+    ends: Tensor
+    number: Tensor
+    nodes: int
+    directed: bool
+
+    @classmethod
+    def of(
+        cls,
+        edge_index: Tensor,
+        attributes: Mapping[str, Tensor],
+        *,
+        nodes: int,
+        directed: bool,
+    ) -> EdgeElements:
+        """Return the elements that columns (2, e) make up.
+
+        Args:
+            edge_index: ids in the whole graph.
+            attributes: of the edges, each (e, …).
+            nodes: how many the whole graph has.
+            directed: whether each column is an element of its own.
+        """
+        sender, receiver = edge_index.cpu().numpy()
+        low, high = sender, receiver
+        if not directed:
+            low, high = np.minimum(sender, receiver), np.maximum(sender, receiver)
+        # The last key counts first: nodes, direction, then attributes, then the place itself.
+        keys = [np.arange(sender.size), *_columns(attributes), sender > low, high, low]
+        order = np.lexsort(keys)
+        low, high, turned = low[order], high[order], (sender > low)[order]
+        begins = _differs(low) | _differs(high) | _differs(turned)
+        group = np.maximum.accumulate(np.where(begins, np.arange(low.size), 0))
+        number = np.arange(low.size) - group  # within its nodes and direction
+        distinct, element = np.unique(
+            np.stack([low, high, number]), axis=1, return_inverse=True
+        )  # (3, m), (e,)
+        of_column = np.empty(sender.size, dtype=np.int64)
+        of_column[order] = element.reshape(-1)
+        device = edge_index.device
+        table = torch.as_tensor(distinct, device=device)
+        return cls(
+            of_column=torch.as_tensor(of_column, device=device),
+            ends=table[:2].t(),
+            number=table[2],
+            nodes=nodes,
+            directed=directed,
+        )
+
+    @property
+    def count(self) -> int:
+        """How many elements there are."""
+        return self.number.numel()
+
+    @property
+    def addresses(self) -> Tensor:
+        """Numbers (m,) by which the elements are known, whatever part of the graph they are in."""
+        return (self.number * self.nodes + self.ends[:, 0]) * self.nodes + self.ends[:, 1]
+
+    @cached_property
+    def labels(self) -> list[EdgeLabel]:
+        """What users call the elements: (u, v), or (u, v, k) where there are several."""
+        pairs = [tuple(pair) for pair in self.ends.tolist()]
+        several = {
+            pair for pair, number in zip(pairs, self.number.tolist(), strict=True) if number
+        }
+        return [
+            (*pair, number) if pair in several else pair
+            for pair, number in zip(pairs, self.number.tolist(), strict=True)
+        ]
+
+    def chosen(self, name: str, edges: Iterable[Any]) -> Tensor:
+        """Return which elements (m,) a user means by pairs (u, v), or (u, v, k) for one of several.
+
+        Args:
+            name: of the argument.
+            edges: in either direction where the graph is undirected.
+        """
+        wanted = set()
+        for number, edge in enumerate(_pairs(name, edges)):
+            u, v = (whole_number(f"{name}[{number}]", end, self.nodes) for end in edge[:2])
+            if not self.directed and u > v:
+                u, v = v, u
+            label = (u, v, *edge[2:])
+            if label not in self._known:
+                raise InputError(
+                    f"{name}[{number}]: expected an edge that the prediction can see, got "
+                    f"{tuple(edge)}"
+                )
+            wanted.add(label)
+        mask = [label in wanted or label[:2] in wanted for label in self.labels]
+        return torch.tensor(mask, dtype=torch.bool, device=self.ends.device)
+
+    def places_in(self, other: EdgeElements) -> Tensor:
+        """Return where each element (m,) stands in another part of the same graph, −1 if nowhere."""
+        if other.count == 0:
+            return torch.full_like(self.number, -1)
+        order = other.addresses.argsort()
+        ascending = other.addresses[order]
+        at = torch.searchsorted(ascending, self.addresses).clamp(max=other.count - 1)
+        return torch.where(ascending[at] == self.addresses, order[at], -1)
+
+    @cached_property
+    def _known(self) -> set[EdgeLabel]:
+        return {*self.labels, *(label[:2] for label in self.labels)}
+
+
+def is_directed(edge_index: Tensor, nodes: int) -> bool:
+    """Whether an edge (2, E) lacks its reverse.
+
+    >>> is_directed(torch.tensor([[0, 1], [1, 0]]), 2), is_directed(torch.tensor([[0], [1]]), 2)
+    (False, True)
+    """
+    forth = (edge_index[0] * nodes + edge_index[1]).sort().values
+    back = (edge_index[1] * nodes + edge_index[0]).sort().values
+    return not torch.equal(forth, back)
+
+
+def edge_columns(
+    edges: Sequence[EdgeLabel],
+    edge_index: Tensor,
+    *,
+    nodes: int,
+    directed: bool,
+    attributes: Mapping[str, Tensor] | None = None,
+) -> Tensor:
+    """Return which columns (E,) of an edge index (2, E) some edges are, in both directions.
+
+    Args:
+        edges: (u, v), or (u, v, k) for one of several between the same nodes.
+        edge_index: of the whole graph.
+        nodes: how many it has.
+        directed: whether each column is an edge of its own.
+        attributes: of the edges, each (E, …), by which directions of several belong together.
+    """
+    elements = EdgeElements.of(edge_index, attributes or {}, nodes=nodes, directed=directed)
+    return elements.chosen("edges", edges)[elements.of_column]
+
+
+def _pairs(name: str, edges: Iterable[Any]) -> list[tuple[SupportsIndex, ...]]:
+    expected = f"{name}: expected pairs of nodes (u, v)"
+    if isinstance(edges, Tensor):
+        edges = edges.tolist()
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+        raise InputError(f"{expected}, got {edges!r:.60}")
+    found = []
+    for edge in edges:
+        pair = tuple(edge) if isinstance(edge, Iterable) and not isinstance(edge, str) else ()
+        if len(pair) not in (2, 3):
+            raise InputError(f"{expected}, got {edge!r:.60}")
+        found.append(pair)
+    return found
+
+
+def _columns(attributes: Mapping[str, Tensor]) -> list[Any]:
+    """Return all numbers of attributes, column by column, each (e,)."""
+    every = [attributes[name].detach().cpu().double() for name in sorted(attributes)]
+    return [
+        column
+        for value in every
+        for column in value.reshape(len(value), math.prod(value.shape[1:])).t().numpy()
+    ]
+
+
+def _differs(values: Any) -> Any:
+    """Return where ordered values (e,) are others than the one before."""
+    differs = np.ones(values.size, dtype=bool)
+    differs[1:] = values[1:] != values[:-1]
+    return differs
