@@ -338,16 +338,17 @@ class TracedEvaluator(Evaluator):
         last = self._last
         if last is not None and last.selection is selection and (last.recorded or not recorded):
             return last
+        self._last = last = None  # it may be large, and so is the next one
         states = self._noise_states
         if not selection.keeps_no_feature:
             states = _summed([states, *(terms.added(selection) for terms in self._terms)])
-        every = torch.arange(self.samples, device=self.device)
         records: list[Record] = []
         parts: list[Tensor] = []
-        for some in _chunks(every, self._pairs_at_once):
-            few = {node: state[:, some] for node, state in states.items()}
+        for first in range(0, self.samples, self._pairs_at_once):
+            some = slice(first, min(first + self._pairs_at_once, self.samples))
+            few = {node: state[:, some] for node, state in states.items()}  # nothing is copied
             record = Record() if recorded else None
-            with self._running(some.numel()):
+            with self._running(some.stop - some.start):
                 parts.append(self._predictor.read(self._program.run(few, record)))
             records.extend([] if record is None else [record])
         scores = torch.cat(parts)

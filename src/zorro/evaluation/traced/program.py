@@ -56,14 +56,23 @@ class Record:
 
     @classmethod
     def joined(cls, parts: Sequence[Record]) -> Record:
-        """Return the record of several batches as that of one."""
+        """Return the record of several batches as that of one; theirs are used up."""
         if len(parts) == 1:
             return parts[0]
         first = parts[0]
-        return cls(
-            {node: torch.cat([part.values[node] for part in parts], 1) for node in first.values},
-            {node: torch.cat([part.states[node] for part in parts], 1) for node in first.states},
-        )
+        # What a node passes on as it is stands there once, and no more is held twice than need be.
+        same = {node: id(value) for node, value in first.values.items()}
+        kept: dict[int, Tensor] = {}
+        values: dict[fx.Node, Tensor] = {}
+        for node in list(first.values):
+            each = [part.values.pop(node) for part in parts]
+            if same[node] not in kept:
+                kept[same[node]] = torch.cat(each, 1)
+            values[node] = kept[same[node]]
+        states = {
+            node: torch.cat([p.states.pop(node) for p in parts], 1) for node in [*first.states]
+        }
+        return cls(values, states)
 
 
 class Program:
@@ -137,7 +146,7 @@ class Program:
                     given = self._inputs[node]
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
                 values[node] = _Values(plan.finish(state))
-                if record is not None:
+                if record is not None and node not in states:  # those are the caller's
                     record.states[node] = state
             else:
                 values[node] = self._row_wise(node, values)
