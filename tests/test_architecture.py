@@ -31,10 +31,10 @@ INSIDE = {
     "graph": "grouping column_values edge_index features extras graph names validation stored",
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
-        "inference_mode memory randomness receptive_field model_state function_model signature "
-        "data_model as_module picked_output graph_model link_model predictor"
+        "inference_mode memory randomness receptive_field message_masks model_state "
+        "function_model signature data_model as_module picked_output graph_model link_model predictor"
     ),
-    "elements": "space selection groups",
+    "elements": "space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",
     "evaluation": "evidence estimate evaluator batched traced choice bench",
     "evaluation.traced": (
@@ -46,7 +46,7 @@ INSIDE = {
         "found budget certificate paper guided certified beyond_chance multiple ranking inquiry "
         "guarding"
     ),
-    "explanation": "sentence notebook formats explanation making importance meter",
+    "explanation": "sentence notebook formats members explanation making importance meter",
     "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette bonds rings scene plane molecule graph_scene plot page report web",

@@ -19,8 +19,10 @@ from zorro.arguments import check_at_least, check_choice
 from zorro.cut import Check, ComputationalGraph, Extractor, Links, WholeGraphs
 from zorro.cut.extractor import check_cut
 from zorro.cut.source import Source
+from zorro.cut.whole_graphs import edge_attributes_of
 from zorro.data.graph_validation import listed_graphs
-from zorro.elements import KINDS, Kind, Selection
+from zorro.elements import EDGES, KEPT, KINDS, Kind, Selection
+from zorro.elements.edges import is_directed
 from zorro.elements.groups import group_of_each, propose_groups
 from zorro.errors import InputError
 from zorro.evaluation import EVALUATORS, EvaluatorName, FidelityEstimate
@@ -30,7 +32,7 @@ from zorro.explanation.importance import importance_of
 from zorro.explanation.making import explanation_of
 from zorro.explanation.meter import Meter
 from zorro.graph.edge_index import Edges
-from zorro.graph.features import Features, features_of
+from zorro.graph.features import Features, features_of, size_of
 from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
 from zorro.model.data_model import kwargs_of_graphs
@@ -41,6 +43,7 @@ from zorro.model.memory import default_budget
 from zorro.model.picked_output import picked
 from zorro.model.predictor import Model, Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
+from zorro.noise.edges import EdgeNoise, edge_noise_of
 from zorro.question.asking import ABOUT_LINKS
 from zorro.question.decision import Comparison, Contrast, Side
 from zorro.question.options import Search, check_parameters
@@ -122,10 +125,16 @@ class Zorro:
             `lambda out: out[0]` or `"logits"`.
         model_kwargs: further arguments of the model; node- and edge-level tensors are cut and
             repeated along with the graph.
-        keep: what a set may be of, `("nodes", "features")` or one of them; what is not selectable
-            stays as it is.
+        keep: what a set may be of: `"nodes"`, `"features"`, `"edges"`, `"edge_attributes"`; what is
+            not selectable stays as it is.
         feature_groups: lists of columns that are one element together, such as a one-hot
             category: kept together, and redrawn together from one row.
+        edge_presence: where edges are selectable, the probability with which an edge that is not
+            kept is there, at least 0 and below 1; 0.5 when None. One that is not there is missing
+            from `edge_index` and from all that the model gets for its edges. Attributes that are
+            not kept are those of a random edge of the graph.
+        directed: whether an edge is another element than its reverse; when None, it is where some
+            edge of the graph has no reverse.
     """
 
     @outside_inference_mode
@@ -160,18 +169,13 @@ class Zorro:
         side: Side = "both",
         output: Output | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
-        keep: Sequence[Kind] = KINDS,
+        keep: Sequence[Kind] = KEPT,
         feature_groups: Iterable[Iterable[SupportsIndex]] | None = None,
+        edge_presence: float | None = None,
+        directed: bool | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True, integers=True)
         check_cut(hops, halo, check)
-        graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
-
-        def source(predictor: Predictor, noise: Noise) -> Extractor:
-            return Extractor(
-                predictor, graph, hops=hops, halo=halo, check=check, noise=noise, seed=seed
-            )
-
         asked = parameters_of(
             search=search,
             tau=tau,
@@ -187,7 +191,9 @@ class Zorro:
             beyond_chance=beyond_chance,
             keep=keep,
             feature_groups=feature_groups,
+            edge_presence=edge_presence,
         )
+        check_parameters(asked)
         reading = reading_of(
             threshold=threshold,
             label=label,
@@ -197,7 +203,28 @@ class Zorro:
             output=output,
         )
         model = picked(model, output)
-        self._begin(model, graph.features, source, asked, noise, evaluator, memory, reading)
+        graph = Graph(
+            ordinary(x),
+            ordinary(edge_index),
+            model_kwargs or {},
+            _settled_direction(directed, asked, lambda: [(edge_index, size_of(x)[0])]),
+        )
+        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+
+        def source(predictor: Predictor, noise: Noise) -> Extractor:
+            return Extractor(
+                predictor,
+                graph,
+                hops=hops,
+                halo=halo,
+                check=check,
+                noise=noise,
+                seed=seed,
+                edges=edges,
+                keeps_features=not set(KEPT) & set(asked.keep),
+            )
+
+        self._begin(model, graph.features, source, asked, noise, evaluator, memory, reading, edges)
 
     @classmethod
     @outside_inference_mode
@@ -235,10 +262,18 @@ class Zorro:
         module = as_graph_model(model)
         further = kwargs_of_graphs(module, listed, model_kwargs)
 
-        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
-            return WholeGraphs(predictor, listed, model_kwargs=further)
+        asked = _parameters(given)
+        directed = _settled_direction(
+            given["directed"],
+            asked,
+            lambda: [(graph.edge_index, graph.x.size(0)) for graph in listed],
+        )
+        edges = edge_noise_of(asked, lambda: edge_attributes_of(listed, further))
 
-        return cls.from_source(module, pool, source, options)
+        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
+            return WholeGraphs(predictor, listed, model_kwargs=further, directed=directed)
+
+        return cls.from_source(module, pool, source, options, edges)
 
     @classmethod
     @outside_inference_mode
@@ -280,7 +315,14 @@ class Zorro:
         check_graph(x, edge_index, sparse=True, integers=True)
         check_cut(hops, halo, check)
         given = _given(options)
-        graph = Graph(ordinary(x), ordinary(edge_index), model_kwargs or {})
+        asked = _parameters(given)
+        graph = Graph(
+            ordinary(x),
+            ordinary(edge_index),
+            model_kwargs or {},
+            _settled_direction(given["directed"], asked, lambda: [(edge_index, size_of(x)[0])]),
+        )
+        edges = edge_noise_of(asked, lambda: graph.extras.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Links:
             extractor = Extractor(
@@ -292,10 +334,12 @@ class Zorro:
                 noise=noise,
                 seed=given["seed"],
                 asking=ABOUT_LINKS,
+                edges=edges,
+                keeps_features=not set(KEPT) & set(asked.keep),
             )
             return Links(extractor, graph, carries_messages=carries_messages)
 
-        return cls.from_source(as_link_model(model), graph.features, source, options)
+        return cls.from_source(as_link_model(model), graph.features, source, options, edges)
 
     @classmethod
     def from_source(
@@ -304,6 +348,7 @@ class Zorro:
         features: Features,
         source: Callable[[Predictor, Noise], Source],
         options: Mapping[str, Any],
+        edges: EdgeNoise | None = None,
     ) -> Zorro:
         """Return what explains a model's answers on computational graphs of whatever source.
 
@@ -312,6 +357,7 @@ class Zorro:
             features: from which noise is drawn.
             source: gives the queries' computational graphs.
             options: those of `Zorro` that do not depend on what is asked about.
+            edges: what happens to edges that are not kept, where they are selectable.
         """
         given = _given(options)
         zorro = cls.__new__(cls)
@@ -319,11 +365,12 @@ class Zorro:
             picked(model, given["output"]),
             features,
             source,
-            parameters_of(**{name: given[name] for name in PARAMETERS}),
+            _parameters(given),
             given["noise"],
             given["evaluator"],
             given["memory"],
             reading_of(**{name: given[name] for name in READINGS}),
+            edges,
         )
         return zorro
 
@@ -337,6 +384,7 @@ class Zorro:
         evaluator: EvaluatorName,
         memory: int | None,
         reading: Reading,
+        edges: EdgeNoise | None = None,
     ) -> None:
         """Make ready what all queries share.
 
@@ -349,8 +397,8 @@ class Zorro:
             evaluator: by which name.
             memory: bytes that an evaluation may take.
             reading: what the model's output means.
+            edges: what happens to edges that are not kept, where they are selectable.
         """
-        check_parameters(asked)
         check_choice("evaluator", evaluator, EVALUATORS)
         memory = default_budget(features.device) if memory is None else memory
         check_at_least("memory", memory, 1)
@@ -375,6 +423,7 @@ class Zorro:
             wanted=evaluator,
             keep=self.parameters.keep,
             groups=groups,
+            edges=edges,
         )
 
     def asking(
@@ -475,7 +524,7 @@ class Zorro:
         )
         if alternatives is None:
             return results
-        results.sort(key=lambda e: (e.node_entropy + e.feature_entropy, len(e.nodes)))
+        results.sort(key=lambda e: (e.entropy, len(e.nodes)))
         return results[:alternatives]
 
     def _several(
@@ -523,13 +572,15 @@ class Zorro:
         *,
         nodes: Iterable[SupportsIndex] | None = None,
         features: Iterable[SupportsIndex] | None = None,
+        edges: Iterable[Sequence[SupportsIndex]] | None = None,
+        edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
         samples: int | None = None,
         why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
         among: Iterable[SupportsIndex] | None = None,
         top: int = 1,
     ) -> FidelityEstimate:
-        """Measure the RDT-fidelity of a given set of nodes and features for `node`.
+        """Measure the RDT-fidelity of a given set for `node`.
 
         The samples are those on which `explain` measures: none that its search has seen.
 
@@ -538,6 +589,8 @@ class Zorro:
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
                 prediction cannot see make no difference.
             features: F_s; all when None.
+            edges: pairs of nodes, where edges are selectable; all when None.
+            edge_attributes: edges that keep their attributes, where these are; all when None.
             samples: how many; `fresh_samples` when None.
             why_not: measure against this class or link, as `explain` does,
             contrast: in what sense, or
@@ -547,7 +600,9 @@ class Zorro:
         meter = self.meter(
             node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
         )
-        return meter.fidelity(nodes=nodes, features=features)
+        return meter.fidelity(
+            nodes=nodes, features=features, edges=edges, edge_attributes=edge_attributes
+        )
 
     @outside_inference_mode
     def meter(
@@ -667,6 +722,43 @@ def rdt_fidelity(
     """
     zorro = Zorro(model, x, edge_index, seed=seed, **options)
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
+
+
+def _parameters(given: Mapping[str, Any]) -> Parameters:
+    """Return what is asked of every query, of all options by their names."""
+    asked = parameters_of(**{name: given[name] for name in PARAMETERS})
+    check_parameters(asked)
+    return asked
+
+
+def _settled_direction(
+    directed: bool | None,
+    asked: Parameters,
+    graphs: Callable[[], list[tuple[Tensor | Edges, int]]],
+) -> bool:
+    """Return whether an edge is another than its reverse.
+
+    Args:
+        directed: what the user says of it, if anything.
+        asked: it does not matter unless edges are selectable.
+        graphs: the edge index of each graph, and how many nodes it has.
+    """
+    if EDGES not in asked.keep:
+        if directed is not None:
+            raise InputError(
+                f"directed: expected 'edges' in keep where it is given, got {directed}"
+            )
+        return False
+    if directed is not None:
+        if not isinstance(directed, bool):
+            raise InputError(f"directed: expected True, False or None, got {directed!r}")
+        return directed
+    for edge_index, nodes in graphs():
+        if not isinstance(edge_index, Tensor):
+            raise InputError("directed: expected True or False for a stored graph, got None")
+        if is_directed(edge_index, nodes):
+            return True
+    return False
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from torch_geometric.nn import GCN, GCNConv
 
 from zorro import Zorro
 from zorro.cut import Extractor
+from zorro.cut.perturbed import Perturbed
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import resolve
@@ -135,7 +136,7 @@ def test_the_guard_redraws_everything_but_the_candidates():
     graph = extractor.extract(60)
     seen.clear()
     values = torch.full((2, 5, FEATURES), 9.0)
-    extractor.guard.scores(graph, values)
+    extractor.guard.scores(graph, Perturbed(values))
     expected = torch.zeros_like(x)
     expected[58:63] = 9.0
     assert len(seen) == 2
@@ -157,7 +158,7 @@ def test_on_the_cut_the_guard_redraws_its_context_and_nothing_is_left():
     graph = extractor.extract(60)
     seen.clear()
     values = torch.arange(5.0).view(1, 5, 1).expand(1, 5, FEATURES) + 1
-    scores = extractor.guard.scores(graph, values, on_the_cut=True)
+    scores = extractor.guard.scores(graph, Perturbed(values), on_the_cut=True)
     assert graph.context.numel() > 0
     assert len(seen) == 1
     assert torch.equal(seen[0][:5], values[0])

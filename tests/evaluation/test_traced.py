@@ -410,8 +410,8 @@ def compare(traced, batched, *, gains=True, seed=0):
     for number, selection in enumerate(selections):
         rows, columns = torch.arange(number % 2, n, 2), torch.arange(number % 2, d, 2)
         same(traced.scores(selection), batched.scores(selection))
-        inputs, scores = traced.first(3, selection)
-        assert torch.equal(inputs, batched.inputs(selection)[:3])
+        first, scores = traced.first(3, selection)
+        assert torch.equal(first.x, batched.inputs(selection)[:3])
         same(scores, batched.scores(selection)[:3])
         same(
             traced.scores_toggling(selection, "nodes", rows),

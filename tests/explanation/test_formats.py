@@ -71,7 +71,10 @@ def test_the_second_format_is_read(explanation):
         ({"selected": {"nodes": [99]}}, "nodes: expected ids from 0 to 19"),
         ({"selected": [1]}, "selected: expected an object, got list"),
         ({"selected": {"nodes": ["a"]}}, r"selected.nodes\[0\]: expected a whole number"),
-        ({"selected": {"edges": [1]}}, "selected: expected nodes, features, got edges"),
+        ({"selected": {"edges": [1]}}, r"selected.edges: expected edges \(u, v\), got 1"),
+        ({"selected": {"nodes": [[1, 2]]}}, r"selected.nodes: expected numbers, got \(1, 2\)"),
+        ({"selected": {"edges": [[1, 99]]}}, "edges: expected ids from 0 to 19"),
+        ({"selected": {"stars": [1]}}, "selected: expected nodes, features, edges, .*, got stars"),
     ],
 )
 def test_what_does_not_fit_is_refused(explanation, change, text):

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from zorro.cli.terminal import show_fitted
-from zorro.elements import FEATURES, NODES
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES
+from zorro.elements.edges import Member, named
 
 if TYPE_CHECKING:
     from zorro.evaluation import FidelityEstimate
@@ -115,7 +116,12 @@ def _interval(estimate: FidelityEstimate) -> str:
 def _selected(explanations: Sequence[Explanation]) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     table.add_column(explanations[0].query.level, justify="right", no_wrap=True)
-    titles: dict[str, str] = {NODES: "rests on nodes", FEATURES: "with features"}
+    titles: dict[str, str] = {
+        NODES: "rests on nodes",
+        FEATURES: "with features",
+        EDGES: "rests on edges",
+        EDGE_ATTRIBUTES: "and attributes of",
+    }
     for kind in explanations[0].selected:
         table.add_column(titles[kind])
     for e in explanations:
@@ -132,8 +138,8 @@ def _how_right(explanations: Sequence[Explanation], truth: Mapping[int, float]) 
     return f"Predictions are off by {median(off):.3g} at the median."
 
 
-def _listed(members: Sequence[int]) -> str:
-    text = ", ".join(map(str, members[:_MOST_MEMBERS])) or "none"
+def _listed(members: Sequence[Member]) -> str:
+    text = ", ".join(map(named, members[:_MOST_MEMBERS])) or "none"
     left = len(members) - _MOST_MEMBERS
     return f"{text} and {left} more" if left > 0 else text
 

@@ -15,6 +15,7 @@ from zorro.arguments import check_at_least, check_choice
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.cut.guard import Guard, part_of
+from zorro.cut.perturbed import Perturbed
 from zorro.cut.reach import Reach, ReachFinder
 from zorro.cut.redrawing import Redrawing
 from zorro.cut.usable import refuse_random, refuse_undecided
@@ -25,6 +26,7 @@ from zorro.model.model_state import Weights, node_level_state
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
+from zorro.noise.edges import EdgeNoise
 from zorro.question import Query
 from zorro.question.asking import ABOUT_NODES, Asking
 from zorro.question.decision import Comparison, Decision
@@ -70,6 +72,8 @@ class Extractor:
             nodes when None.
         seed: of the noise.
         asking: about what; about nodes unless said otherwise.
+        edges: what happens to edges that are not kept; None where edges are not selectable.
+        keeps_features: whether no feature is ever redrawn.
     """
 
     def __init__(
@@ -83,8 +87,11 @@ class Extractor:
         noise: Noise | None = None,
         seed: int = 0,
         asking: Asking = ABOUT_NODES,
+        edges: EdgeNoise | None = None,
+        keeps_features: bool = False,
     ) -> None:
         self.predictor = predictor
+        self._directed = graph.directed
         self._parts = GraphParts(graph, flow=flow_of(predictor.model))
         self._asking = asking
         self._hops = hops
@@ -96,6 +103,8 @@ class Extractor:
             resolve("rows", graph.features) if noise is None else noise,
             seed=seed,
             whole=self._check == "whole",
+            edges=edges,
+            keeps_features=keeps_features,
         )
         self.guard = Guard(self._model)
         self._weights: Weights | None = None  # with which the model was looked at
@@ -158,9 +167,9 @@ class Extractor:
         return self._hops is None and self._check != "none"
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
     ) -> Tensor:
-        """Return the query's scores (S, C) for values (S, n, d), as the guard evaluates them."""
+        """Return the query's scores (S, C) for samples of its input, as the guard runs them."""
         return self.guard.scores(graph, inputs, on_the_cut=on_the_cut)
 
     def question(self, asked: Any, comparison: Comparison) -> Any:
@@ -183,6 +192,8 @@ class Extractor:
             noise=self._model.noise,
             seed=self._model.seed,
             asking=self._asking,
+            edges=self._model.edges,
+            keeps_features=self._model.keeps_features,
         )
         self._notice_other_weights()
         other._weights, other.__dict__["reach"] = self._weights, self.reach
@@ -385,6 +396,7 @@ class Extractor:
             context_matters=False,
             scores=self._model.scores(part, [query])[0],
             num_nodes=self._parts.num_nodes,
+            directed=self._directed,
         )
 
     def _refuse_unusable(self, graph: ComputationalGraph) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import Part
+from zorro.cut.perturbed import Perturbed
 from zorro.cut.redrawing import Redrawing
+from zorro.elements.edges import EdgeElements
+from zorro.noise.edges import EdgesOfSamples, Structure
 
 _PURPOSE = 2  # of its noise for query 0
 _NUMBERS = 1 << 22  # of a pass over the whole graph; in a larger one a part around the cut is taken
@@ -28,13 +33,13 @@ class Guard:
         self._model = model
 
     def scores(
-        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool = False
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool = False
     ) -> Tensor:
-        """Return the query's scores (S, C) for values (S, n, d) of the candidates.
+        """Return the query's scores (S, C) for samples of its input.
 
         Args:
             graph: of the query.
-            inputs: the values.
+            inputs: the candidates' features, and the edges of the cut.
             on_the_cut: redraw the cut's context and nothing further away: enough where the model
                 is known to read the candidates alone.
         """
@@ -42,16 +47,54 @@ class Guard:
         rows = _places(graph.candidates, part.nodes)
         is_outside = torch.ones_like(part.nodes, dtype=torch.bool)
         is_outside[rows] = False
-        redrawn = self._model.drawn(
-            part.x[is_outside], purpose=_PURPOSE + graph.query, samples=range(inputs.size(0))
-        )
+        samples = range(inputs.x.size(0))
+        outside = part.x[is_outside]
+        if self._model.keeps_features:
+            redrawn = outside.expand(len(samples), -1, -1)
+        else:
+            redrawn = self._model.drawn(outside, purpose=_PURPOSE + graph.query, samples=samples)
+        structures = self._structures(graph, part, inputs.edges, samples)
         x = part.x.clone()
         scores = []
-        for values, others in zip(inputs, redrawn, strict=True):
+        for values, others, structure in zip(inputs.x, redrawn, structures, strict=True):
             x[rows] = values
             x[is_outside] = others
-            scores.append(self._model.scores(part, [graph.asked], x)[0])
+            scores.append(self._model.scores(part, [graph.asked], x, structure)[0])
         return torch.stack(scores)
+
+    def _structures(
+        self,
+        graph: ComputationalGraph,
+        part: Part,
+        given: EdgesOfSamples | None,
+        samples: range,
+    ) -> Sequence[Structure | None]:
+        """Return the edges of a part, sample by sample: those of the cut as given, others drawn."""
+        noise = self._model.edges
+        if given is None or noise is None:
+            return [None] * len(samples)
+        edges = EdgeElements.of(
+            part.nodes[part.edge_index],
+            part.extras.edge,
+            nodes=graph.num_nodes,
+            directed=graph.directed,
+        )
+        drawn = noise.draws(
+            edges,
+            seed=self._model.seed,
+            query=self._model.parts.num_nodes + _PURPOSE + graph.query,
+            samples=samples,
+        )
+        others = EdgesOfSamples(
+            drawn.present,
+            None if drawn.donors is None else torch.ones_like(drawn.present),
+            drawn.donors,
+        )
+        joined = others.with_those_of(given, edges.places_in(graph.edges))
+        return [
+            joined.part(slice(s, s + 1)).structure(edges, part.extras.edge, noise.pool)
+            for s in range(len(samples))
+        ]
 
     def _around(self, graph: ComputationalGraph) -> Part:
         """Return the whole graph, or the cut and more around it."""

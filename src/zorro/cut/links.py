@@ -10,6 +10,7 @@ from torch import Tensor
 
 from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.extractor import Extractor
+from zorro.cut.perturbed import Perturbed
 from zorro.cut.reach import Reach
 from zorro.errors import InputError
 from zorro.graph.graph import Graph
@@ -68,9 +69,9 @@ class Links:
         yield from self._current.cuts(query)
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
     ) -> Tensor:
-        """Return the query's scores (S, C) for values (S, n, d), all but candidates redrawn."""
+        """Return the query's scores (S, C) for samples of its input, all else being redrawn."""
         return self._current.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
 
     def _without_links(self, query: Query) -> Extractor:
@@ -91,4 +92,6 @@ class Links:
         nodes = torch.arange(self._graph.num_nodes, device=edge_index.device)
         rest = (~asked).nonzero().flatten()
         kwargs = self._graph.extras.subgraph(nodes, rest).copies(1)
-        return self._extractor.on(Graph(self._graph.x, edge_index[:, rest], kwargs))
+        return self._extractor.on(
+            Graph(self._graph.x, edge_index[:, rest], kwargs, self._graph.directed)
+        )

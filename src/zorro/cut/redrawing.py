@@ -13,6 +13,7 @@ from zorro.cut.graph_parts import GraphParts, Part
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, redraw
 from zorro.noise.column_marginals import ColumnMarginals
+from zorro.noise.edges import EdgeNoise, Structure
 from zorro.noise.streams import generator
 from zorro.question import Query
 from zorro.question.readout import readout_of
@@ -31,6 +32,8 @@ class Redrawing:
         noise: the distribution.
         seed: of the noise.
         whole: whether the model may be run on the whole graph.
+        edges: what happens to edges that nothing keeps; they stay when None.
+        keeps_features: whether features stay as they are, whatever is kept.
     """
 
     parts: GraphParts
@@ -38,11 +41,25 @@ class Redrawing:
     noise: Noise
     seed: int
     whole: bool
+    edges: EdgeNoise | None = None
+    keeps_features: bool = False
 
-    def scores(self, part: Part, asked: Sequence[Query], x: Tensor | None = None) -> Tensor:
-        """Return the scores (q, C) of queries on a part, with other features (m, d) if given.
+    def scores(
+        self,
+        part: Part,
+        asked: Sequence[Query],
+        x: Tensor | None = None,
+        structure: Structure | None = None,
+    ) -> Tensor:
+        """Return the scores (q, C) of queries on a part.
 
         All of them in one pass: what the model is told of each stands side by side.
+
+        Args:
+            part: of the graph.
+            asked: the queries.
+            x: other features (m, d) than the part's.
+            structure: other edges, of one copy.
         """
         x = part.x if x is None else x
         nodes = x.size(0)
@@ -50,10 +67,14 @@ class Redrawing:
         told = [readout.inputs(1, nodes, x.device) for readout in readouts]
         further = {name: torch.cat([each[name] for each in told], dim=-1) for name in told[0]}
         counts = [readout.count(1, nodes) for readout in readouts]
+        edge_index, extras = part.edge_index, part.extras.copies(1)
+        if structure is not None:
+            edge_index = edge_index[:, structure.present[0]]
+            extras = part.extras.copies(1, present=structure.present, changed=structure.attributes)
         output = self.predictor.scores(
             x,
-            part.edge_index,
-            {**part.extras.copies(1), **further},
+            edge_index,
+            {**extras, **further},
             rows=sum(counts) if further else None,
             each=readouts[0].each,
         )

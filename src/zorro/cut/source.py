@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from zorro.cut.computational_graph import ComputationalGraph
+from zorro.cut.perturbed import Perturbed
 from zorro.cut.reach import Reach
 from zorro.model.predictor import Predictor
 from zorro.question.decision import Comparison, Decision
@@ -32,9 +33,9 @@ class Source(Protocol):
         ...
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
     ) -> Tensor:
-        """Return the query's scores (S, C) for values (S, n, d), all but candidates redrawn."""
+        """Return the query's scores (S, C) for samples of its input, all else being redrawn."""
         ...
 
     def question(self, asked: Any, comparison: Comparison) -> Any:

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from zorro.arguments import whole_number
 from zorro.cut.computational_graph import ComputationalGraph
+from zorro.cut.perturbed import Perturbed
 from zorro.cut.reach import Reach
 from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.data.graph_validation import check_graphs
@@ -34,6 +35,7 @@ class WholeGraphs:
         model_kwargs: further arguments of the model; a text names an attribute of the graphs that
             is passed, as `{"edge_weight": "edge_attr"}`, anything else is passed as it is.
         readouts: how each graph's answer is read off the model's; it is the whole output when None.
+        directed: whether the two directions of an edge are two elements.
     """
 
     can_widen = False
@@ -46,11 +48,13 @@ class WholeGraphs:
         *,
         model_kwargs: Mapping[str, Any] | None = None,
         readouts: Sequence[Readout] | None = None,
+        directed: bool = False,
     ) -> None:
         self.predictor = predictor
         self._graphs = graphs
         self._kwargs = dict(model_kwargs or {})
         self._readouts = readouts
+        self._directed = directed
         self._weights: Weights | None = None  # with which the model was looked at
         for graph in graphs[:1]:
             self._extras(graph)  # refuses names of nothing before anything is computed
@@ -105,14 +109,14 @@ class WholeGraphs:
             context_matters=False,
             scores=scores,
             num_nodes=graph.x.size(0),
+            directed=self._directed,
         )
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Tensor, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
     ) -> Tensor:
-        """Return the query's scores (S, C) for values (S, n, d): there is nothing else."""
-        given = [Data(x=x, edge_index=graph.edge_index) for x in inputs]
-        return torch.stack([self._scores(one, graph.extras, graph.readout) for one in given])
+        """Return the scores on the graph: all of it is candidates, and nothing else is there."""
+        raise AssertionError("a whole graph holds all candidates, and no claim needs a guard")
 
     @property
     def _count(self) -> int:
@@ -131,17 +135,7 @@ class WholeGraphs:
             )
 
     def _extras(self, graph: Data) -> Extras:
-        kwargs = {}
-        for name, value in self._kwargs.items():
-            if isinstance(value, str):
-                if graph.get(value) is None:
-                    raise InputError(
-                        f"model_kwargs[{name!r}]: expected the name of what the graphs have "
-                        f"({', '.join(sorted(graph.keys()))}), got {value!r}"
-                    )
-                value = graph[value]
-            kwargs[name] = value
-        return Extras.sort(kwargs, nodes=graph.x.size(0), edges=graph.edge_index.size(1))
+        return _extras_of(graph, self._kwargs)
 
     def _readout(self, query: int) -> Readout:
         return GraphRow() if self._readouts is None else self._readouts[query]
@@ -169,3 +163,26 @@ class WholeGraphs:
             ]
             self.predictor.settle(torch.stack(some))
             self._weights = weights
+
+
+def edge_attributes_of(
+    graphs: Sequence[Data], model_kwargs: Mapping[str, Any]
+) -> dict[str, Tensor]:
+    """Return what a model gets for edges (E, …), of all edges of all graphs."""
+    each = [_extras_of(graph, model_kwargs).edge for graph in graphs]
+    return {name: torch.cat([edges[name] for edges in each]) for name in each[0]}
+
+
+def _extras_of(graph: Data, model_kwargs: Mapping[str, Any]) -> Extras:
+    """Return a graph's further arguments, some of which are named by the graph's attributes."""
+    kwargs = {}
+    for name, value in model_kwargs.items():
+        if isinstance(value, str):
+            if graph.get(value) is None:
+                raise InputError(
+                    f"model_kwargs[{name!r}]: expected the name of what the graphs have "
+                    f"({', '.join(sorted(graph.keys()))}), got {value!r}"
+                )
+            value = graph[value]
+        kwargs[name] = value
+    return Extras.sort(kwargs, nodes=graph.x.size(0), edges=graph.edge_index.size(1))

@@ -17,6 +17,8 @@ from zorro.errors import InputError
 
 # An edge as users see it: its two nodes, and of several between the same nodes its number, 0, 1, ….
 EdgeLabel = tuple[int, ...]
+# What elements are called: a node's number, a feature's column, or an edge.
+Member = int | EdgeLabel
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +101,7 @@ class EdgeElements:
     def labels(self) -> list[EdgeLabel]:
         """What users call the elements: (u, v), or (u, v, k) where there are several."""
         pairs = [tuple(pair) for pair in self.ends.tolist()]
-        several = {
-            pair for pair, number in zip(pairs, self.number.tolist(), strict=True) if number
-        }
+        several = {pair for pair, number in zip(pairs, self.number.tolist(), strict=True) if number}
         return [
             (*pair, number) if pair in several else pair
             for pair, number in zip(pairs, self.number.tolist(), strict=True)
@@ -130,7 +130,7 @@ class EdgeElements:
         return torch.tensor(mask, dtype=torch.bool, device=self.ends.device)
 
     def places_in(self, other: EdgeElements) -> Tensor:
-        """Return where each element (m,) stands in another part of the same graph, −1 if nowhere."""
+        """Return where each element (m,) stands in another part of the graph, −1 if nowhere."""
         if other.count == 0:
             return torch.full_like(self.number, -1)
         order = other.addresses.argsort()
@@ -141,6 +141,18 @@ class EdgeElements:
     @cached_property
     def _known(self) -> set[EdgeLabel]:
         return {*self.labels, *(label[:2] for label in self.labels)}
+
+
+def named(member: Member) -> str:
+    """Return what an element is called, as a text.
+
+    >>> named(7), named((3, 7)), named((3, 7, 1))
+    ('7', '3–7', '3–7 (1)')
+    """
+    if not isinstance(member, tuple):
+        return str(member)
+    u, v, *number = member
+    return f"{u}–{v}" + "".join(f" ({k})" for k in number)
 
 
 def is_directed(edge_index: Tensor, nodes: int) -> bool:

@@ -77,9 +77,7 @@ class Selection:
     def overlaps(self, other: Selection) -> bool:
         """Whether an entry of a block is kept by both."""
         shared = {kind: mask & other.masks[kind] for kind, mask in self.masks.items()}
-        return any(
-            all(bool(shared[kind].any()) for kind in block) for block in self.space.blocks
-        )
+        return any(all(bool(shared[kind].any()) for kind in block) for block in self.space.blocks)
 
     @property
     def size(self) -> int:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import Selection, Space
+from zorro.elements import EDGES, FEATURES, NODES, Kind, Selection, Space
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
+from zorro.model.message_masks import message_masks, passes_messages
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
+from zorro.noise.edges import EdgeDraws, EdgesOfSamples
 from zorro.question.event import Event, Predicts
 
 logger = logging.getLogger(__name__)
@@ -24,6 +28,23 @@ DEFAULT_MEMORY = 1 << 30  # bytes
 # On a CPU larger batches only leave the caches; measured on Cora, 30–100 MB is fastest.
 _CPU_BATCH = 1 << 26
 _TRIED_SAMPLES = 3  # on which a column without a gradient is tried
+
+
+# Changes inputs (b, n, d) and edges of some pairs, given as a part of all, candidates and samples.
+_Toggle = Callable[[Tensor, EdgesOfSamples | None, slice, Tensor, Tensor], None]
+
+
+@dataclass(frozen=True)
+class _Perturbed:
+    """Some samples under a selection."""
+
+    samples: slice
+    inputs: Tensor  # (s, n, d)
+    noise: Tensor  # (s, n, d)
+    edges: EdgesOfSamples | None
+
+    def edges_of(self, some: slice) -> EdgesOfSamples | None:
+        return None if self.edges is None else self.edges.part(some)
 
 
 class BatchedEvaluator(Evaluator):
@@ -39,6 +60,7 @@ class BatchedEvaluator(Evaluator):
         predictor: the model.
         graph: the query's computational graph.
         draws: the noise that refills unselected entries, drawn for this query.
+        edges: the noise of its edges, where they can be kept.
         memory: bytes that inputs and messages of one batch may take, roughly.
         event: what counts as a hit; that the prediction stays when None.
         space: what can be kept; nodes and features when None.
@@ -56,6 +78,7 @@ class BatchedEvaluator(Evaluator):
         graph: ComputationalGraph,
         draws: Draws,
         *,
+        edges: EdgeDraws | None = None,
         memory: int = DEFAULT_MEMORY,
         event: Event | None = None,
         space: Space | None = None,
@@ -72,16 +95,17 @@ class BatchedEvaluator(Evaluator):
         self._independent = independent
         self._predictor = predictor
         self._draws = draws
+        self._edges = edges
         self._memory = memory
         self._on_batch = on_batch
         self._x = graph.candidate_x  # (n, d)
         self._context = graph.x[graph.candidates.numel() :]  # (c, d)
         # Inputs are copied about twice on their way. Messages take some hundred bytes an edge, or,
         # where a model sends the features as they are, all of these and their sums.
-        edges, a_row = graph.edge_index.size(1), graph.x.size(1) * graph.x.element_size()
+        columns, a_row = graph.edge_index.size(1), graph.x.size(1) * graph.x.element_size()
         inputs = 3 * graph.x.size(0) * a_row
-        usual = inputs + 512 * (edges + graph.x.size(0))
-        self._bytes_per_copy = max(usual, inputs + 2 * edges * a_row)
+        usual = inputs + 512 * (columns + graph.x.size(0))
+        self._bytes_per_copy = max(usual, inputs + 2 * columns * a_row)
         self._copies = max(1, memory // 2 // self._bytes_per_copy)
         if graph.x.device.type == "cpu":
             self._copies = max(1, min(self._copies, _CPU_BATCH // usual))
@@ -91,6 +115,7 @@ class BatchedEvaluator(Evaluator):
         self._kept_noise: Tensor | None = None
         self._tried: dict[int, bool] = {}  # columns without a gradient: whether they matter
         self._may_have_gradient = not holds_inference_tensors(predictor.model)
+        self._may_scale_messages = self._may_have_gradient and passes_messages(predictor.model)
 
     @property
     def evaluations(self) -> int:
@@ -100,7 +125,8 @@ class BatchedEvaluator(Evaluator):
     @property
     def cost_per_sample(self) -> float:
         """What a further sample costs."""
-        return self._draws.cost_per_sample
+        of_edges = 0.0 if self._edges is None else self._edges.cost_per_sample
+        return self._draws.cost_per_sample + of_edges
 
     @property
     def least_memory(self) -> int:
@@ -109,19 +135,25 @@ class BatchedEvaluator(Evaluator):
 
     def only(self, samples: Tensor) -> BatchedEvaluator:
         """Return an evaluator on some of the samples (q,), ascending."""
-        return self.on(self._draws.only(samples))
+        edges = None if self._edges is None else self._edges.only(samples)
+        return self._on(self._draws.only(samples), edges)
 
     def joined(self, others: Sequence[Evaluator]) -> BatchedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
         every = [self, *(other for other in others if isinstance(other, BatchedEvaluator))]
-        return self.on(self._draws.joined([one._draws for one in every[1:]]))
+        edges = None
+        if self._edges is not None:
+            others_edges = [one._edges for one in every[1:] if one._edges is not None]
+            edges = self._edges.joined(others_edges)
+        return self._on(self._draws.joined([one._draws for one in every[1:]]), edges)
 
-    def on(self, draws: Draws) -> BatchedEvaluator:
+    def _on(self, draws: Draws, edges: EdgeDraws | None) -> BatchedEvaluator:
         """Return an evaluator of the same query on other draws of noise."""
         return BatchedEvaluator(
             self._predictor,
             self.graph,
             draws,
+            edges=edges,
             memory=self._memory,
             event=self.event,
             space=self.space,
@@ -132,16 +164,21 @@ class BatchedEvaluator(Evaluator):
 
     def scores(self, selection: Selection) -> Tensor:
         """Return the query's class scores (S, C) under a selection."""
-        return torch.cat([self.run(inputs) for inputs, _ in self._inputs(selection)])
+        return torch.cat([self.run(part.inputs, part.edges) for part in self._perturbed(selection)])
 
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
-        return torch.cat([inputs for inputs, _ in self._inputs(selection)])
+        return torch.cat([part.inputs for part in self._perturbed(selection)])
+
+    def edges_under(self, selection: Selection) -> EdgesOfSamples | None:
+        """Return which edges the samples have under a selection, where they may differ."""
+        return None if self._edges is None else self._edges.under(selection)
 
     def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
         columns = selection.columns  # (f,)
         blocks = []
-        for inputs, noise in self._inputs(selection):
+        for part in self._perturbed(selection):
+            inputs, noise = part.inputs, part.noise
             present = inputs[:, rows][:, :, columns].transpose(0, 1)  # (r, s, f)
             out = selection.nodes[rows].view(-1, 1, 1)
             wanted = torch.where(
@@ -152,13 +189,14 @@ class BatchedEvaluator(Evaluator):
             changed = (present != wanted).any(-1)  # (r, s)
             pair = changed.nonzero()
             at = (rows[pair[:, 0]].unsqueeze(1), columns)
-            blocks.append(self._run_pairs(inputs, changed, pair, at, wanted))
+            blocks.append(self._run_pairs(part, changed, pair, _values_at(at, wanted)))
         return torch.cat(blocks, dim=1)
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         rows = selection.rows  # (v,)
         blocks = []
-        for inputs, noise in self._inputs(selection):
+        for part in self._perturbed(selection):
+            inputs, noise = part.inputs, part.noise
             present = inputs[:, rows][:, :, columns].permute(2, 0, 1)  # (k, s, v)
             out = selection.features[columns].view(-1, 1, 1)
             wanted = torch.where(
@@ -169,30 +207,68 @@ class BatchedEvaluator(Evaluator):
             changed = (present != wanted).any(-1)  # (k, s)
             pair = changed.nonzero()
             at = (rows, columns[pair[:, 0]].unsqueeze(1))
-            blocks.append(self._run_pairs(inputs, changed, pair, at, wanted))
+            blocks.append(self._run_pairs(part, changed, pair, _values_at(at, wanted)))
+        return torch.cat(blocks, dim=1)
+
+    def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
+        assert self._edges is not None
+        wanted = torch.where(
+            selection.edges[edges].unsqueeze(1), self._edges.present[:, edges].t(), True
+        )  # (k, S)
+        blocks = []
+        for part in self._perturbed(selection):
+            assert part.edges is not None
+            here = wanted[:, part.samples]  # (k, s)
+            changed = part.edges.present[:, edges].t() != here
+            blocks.append(
+                self._run_pairs(part, changed, changed.nonzero(), _presence_at(edges, here))
+            )
+        return torch.cat(blocks, dim=1)
+
+    def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
+        blocks = []
+        for part in self._perturbed(selection):
+            assert part.edges is not None
+            changed = part.edges.present[:, edges].t()  # (k, s): no others are seen
+            toggle = _attributes_at(edges, selection.edge_attributes[edges])
+            blocks.append(self._run_pairs(part, changed, changed.nonzero(), toggle))
         return torch.cat(blocks, dim=1)
 
     def gains(self, selection: Selection) -> Gains | None:
-        """Return what each element would add, from a backward pass through the model.
+        """Return what each element would add, from backward passes through the model.
 
         Integers are passed as floats, for a model that makes floats of them first: gains only say
         what is tested, and tests are run on the features as they are. A column without a gradient
-        that changes the output all the same (it is looked up in a table, say) has an infinite gain.
+        that changes the output all the same (it is looked up in a table, say) has an infinite gain,
+        and so have edges where the model's messages cannot be scaled, and their attributes.
         """
+        found: dict[Kind, Tensor] = {
+            kind: torch.full((size,), torch.inf, device=self.device)
+            for kind, size in self.space.sizes.items()
+        }
+        if NODES in found or FEATURES in found:
+            of_features = self._gains_of_features(selection)
+            if of_features is None:
+                return None
+            found.update(of_features)
+        if EDGES in found:
+            found[EDGES] = self._gains_of_edges(selection, found[EDGES])
+        return found
+
+    def _gains_of_features(self, selection: Selection) -> Gains | None:
         if not self._may_have_gradient:
             return None
         true = self._as_floats(self._x)
         total = torch.zeros_like(true)  # (n, d): what each entry would add
         is_seen = torch.zeros_like(selection.features)  # (d,): columns with a gradient
-        copies = self._copies if self.copies_are_independent else 1
-        for inputs, noise in self._inputs(selection):
-            for start in range(0, inputs.size(0), copies):
-                part = slice(start, start + copies)
-                gradient = self._gradient(self._as_floats(inputs[part]))
+        for part in self._perturbed(selection):
+            for some in self._batches(part.inputs.size(0)):
+                inputs = self._as_floats(part.inputs[some])
+                gradient = self._gradient(inputs, part.edges_of(some))
                 if gradient is None:
                     self._may_have_gradient = False
                     return None
-                total += (gradient * (true - self._as_floats(noise[part]))).sum(0)
+                total += (gradient * (true - self._as_floats(part.noise[some]))).sum(0)
                 is_seen |= (gradient != 0).flatten(0, 1).any(0)
         total /= self.samples
         nodes, features = total[:, selection.features].sum(1), total[selection.nodes].sum(0)
@@ -202,11 +278,50 @@ class BatchedEvaluator(Evaluator):
             nodes.fill_(torch.inf)
         return self._by_kind(nodes, features)
 
-    def _gradient(self, x: Tensor) -> Tensor | None:
+    def _gains_of_edges(self, selection: Selection, unknown: Tensor) -> Tensor:
+        """Return the gains (m,) of edges, to first order in how strong their messages are.
+
+        All edges are there then, those that a sample lacks with a strength of 0: degrees are not
+        quite what they would be, which is good enough to rank by.
+        """
+        assert self._edges is not None
+        if not self._may_scale_messages:
+            return unknown
+        total = torch.zeros_like(unknown)
+        columns = self._edges.edges.of_column
+        for part in self._perturbed(selection):
+            assert part.edges is not None
+            absent = ~self._edges.present[part.samples]  # (s, m), unless they are kept
+            for some in self._batches(part.inputs.size(0)):
+                gradient = self._message_gradient(
+                    self._as_floats(part.inputs[some]), part.edges.present[some][:, columns]
+                )  # (b, e)
+                if gradient is None:
+                    self._may_scale_messages = False
+                    return unknown
+                by_edge = torch.zeros_like(absent[some], dtype=gradient.dtype)
+                by_edge.index_add_(1, columns, gradient)  # (b, m)
+                total += (by_edge * absent[some]).sum(0)
+        return total / self.samples
+
+    def _message_gradient(self, x: Tensor, present: Tensor) -> Tensor | None:
+        """Return the gradient (b, e) for the strength of each edge's messages, if there is one."""
+        model = self._predictor.model
+        mask = present.to(x.dtype).flatten().requires_grad_()
+        with message_masks(model, mask, self._edge_index_of(x.size(0))):
+            scores = self._run_copies(x, differentiable=True)
+        if not scores.requires_grad:
+            return None
+        self._runs += x.size(0)
+        aim = self.event.log_probability(scores).sum()
+        (gradient,) = torch.autograd.grad(aim, mask, allow_unused=True)
+        return None if gradient is None else gradient.view_as(present)
+
+    def _gradient(self, x: Tensor, edges: EdgesOfSamples | None) -> Tensor | None:
         """Return the gradient (b, n, d) of the event's log-probability, if there is one."""
         x = x.detach().requires_grad_()
         try:
-            scores = self._run_copies(x, differentiable=True)
+            scores = self._run_copies(x, edges, differentiable=True)
         except ModelError:
             if self._x.is_floating_point():
                 raise
@@ -245,24 +360,50 @@ class BatchedEvaluator(Evaluator):
         unseen[[c for c in without_gradient.nonzero().flatten().tolist() if self._tried[c]]] = True
         return unseen
 
-    def run(self, inputs: Tensor, *, differentiable: bool = False) -> Tensor:
-        """Return the query's scores (b, C) on perturbed inputs (b, n, d)."""
-        copies = self._copies if self.copies_are_independent else 1
+    def run(self, inputs: Tensor, edges: EdgesOfSamples | None = None) -> Tensor:
+        """Return the query's scores (b, C) on perturbed inputs (b, n, d).
+
+        Args:
+            inputs: the candidates' features.
+            edges: which edges there are, where that may differ.
+        """
         self._runs += inputs.size(0)
         return torch.cat(
             [
-                self._run_copies(inputs[start : start + copies], differentiable=differentiable)
-                for start in range(0, inputs.size(0), copies)
+                self._run_copies(inputs[some], None if edges is None else edges.part(some))
+                for some in self._batches(inputs.size(0))
             ]
         )
 
-    def _inputs(self, selection: Selection) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield a selection's perturbed inputs and their noise, (s, n, d), some at a time."""
+    def differentiable(self, inputs: Tensor) -> Tensor:
+        """Return the query's scores (b, C) on inputs (b, n, d), with a gradient if there is one."""
+        self._runs += inputs.size(0)
+        parts = [
+            self._run_copies(inputs[some], differentiable=True)
+            for some in self._batches(inputs.size(0))
+        ]
+        return torch.cat(parts)
+
+    def _batches(self, count: int) -> Iterator[slice]:
+        """Yield so many inputs in parts that run together."""
+        copies = self._copies if self.copies_are_independent else 1
+        for start in range(0, count, copies):
+            yield slice(start, min(start + copies, count))
+
+    def _perturbed(self, selection: Selection) -> Iterator[_Perturbed]:
+        """Yield the perturbed inputs of a selection, some samples at a time."""
         mask = selection.mask  # (n, d)
+        edges = self.edges_under(selection)
         for start in range(0, self.samples, self._samples_at_once):
             stop = min(start + self._samples_at_once, self.samples)
             noise = self._noise_of(start, stop)
-            yield torch.where(mask, self._x, noise), noise
+            some = slice(start, stop)
+            yield _Perturbed(
+                some,
+                torch.where(mask, self._x, noise),
+                noise,
+                None if edges is None else edges.part(some),
+            )
 
     def _noise_of(self, start: int, stop: int) -> Tensor:
         """Return the noise (s, n, d) of some samples, made once if all of it fits."""
@@ -274,50 +415,63 @@ class BatchedEvaluator(Evaluator):
         return noise
 
     def _run_pairs(
-        self,
-        inputs: Tensor,
-        changed: Tensor,
-        pair: Tensor,
-        at: tuple[Tensor, Tensor],
-        wanted: Tensor,
+        self, part: _Perturbed, changed: Tensor, pair: Tensor, toggle: _Toggle
     ) -> Tensor:
         """Run the (candidate, sample) pairs whose input changes; the others keep the base's scores.
 
         Args:
-            inputs: (s, n, d) of the selection without any candidate.
+            part: samples of the selection without any candidate.
             changed: (k, s).
             pair: (p, 2), its non-zeros.
-            at: rows and columns, broadcastable to (p, m), that a pair changes.
-            wanted: (k, s, m), the values that they get.
+            toggle: changes the inputs of some pairs, which are copies.
         """
-        base = self.run(inputs)  # (s, C)
+        base = self.run(part.inputs, part.edges)  # (s, C)
         scores = base.expand(changed.size(0), -1, -1).clone()  # (k, s, C)
         for start in range(0, pair.size(0), self._copies):
             chunk = slice(start, start + self._copies)
             candidate, sample = pair[chunk].t()
-            x = inputs[sample]  # (b, n, d), a copy
-            row, column = (index[chunk] if index.dim() == 2 else index for index in at)
-            each = torch.arange(x.size(0), device=x.device).unsqueeze(1)
-            x[each, row, column] = wanted[candidate, sample]
-            scores[candidate, sample] = self.run(x)
+            x = part.inputs[sample]  # (b, n, d)
+            edges = None if part.edges is None else part.edges.part(sample)
+            toggle(x, edges, chunk, candidate, sample)
+            scores[candidate, sample] = self.run(x, edges)
         return scores
 
-    def _run_copies(self, inputs: Tensor, *, differentiable: bool = False) -> Tensor:
+    def _run_copies(
+        self,
+        inputs: Tensor,
+        edges: EdgesOfSamples | None = None,
+        *,
+        differentiable: bool = False,
+    ) -> Tensor:
         """Return the scores (b, C) of inputs (b, n, d), run as one graph."""
         self._on_batch()
         count = inputs.size(0)
-        context = self._context.expand(count, -1, -1)
+        context = self._context.expand(count, -1, -1).to(inputs.dtype)
         x = torch.cat([inputs, context], dim=1) if context.numel() else inputs  # (b, n + c, d)
         readout, nodes = self.graph.readout, self.graph.x.size(0)
+        edge_index, further = self._structure_of(count, edges)
         scores = self._predictor.scores(
             x.flatten(0, 1),
-            self._edge_index_of(count),
-            {**self.graph.extras.copies(count), **readout.inputs(count, nodes, self.device)},
+            edge_index,
+            {**further, **readout.inputs(count, nodes, self.device)},
             rows=readout.count(count, nodes),
             each=readout.each,
             differentiable=differentiable,
         )
         return readout.rows(scores, count)
+
+    def _structure_of(
+        self, copies: int, edges: EdgesOfSamples | None
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Return the edges of copies, and the model's further arguments."""
+        edge_index, extras = self._edge_index_of(copies), self.graph.extras
+        if edges is None or self._edges is None:
+            return edge_index, extras.copies(copies)
+        given = edges.structure(self._edges.edges, extras.edge, self._edges.pool)
+        return (
+            edge_index[:, given.present.flatten()],
+            extras.copies(copies, present=given.present, changed=given.attributes),
+        )
 
     def _edge_index_of(self, copies: int) -> Tensor:
         if copies not in self._edges_of_copies:
@@ -350,3 +504,55 @@ class BatchedEvaluator(Evaluator):
                 self.graph.asked,
             )
         return independent
+
+
+def _values_at(at: tuple[Tensor, Tensor], wanted: Tensor) -> _Toggle:
+    """Write values (k, s, m) to rows and columns, broadcastable to (p, m), that pairs change."""
+
+    def toggle(
+        x: Tensor,
+        edges: EdgesOfSamples | None,
+        chunk: slice,
+        candidate: Tensor,
+        sample: Tensor,
+    ) -> None:
+        row, column = (index[chunk] if index.dim() == 2 else index for index in at)
+        each = torch.arange(x.size(0), device=x.device).unsqueeze(1)
+        x[each, row, column] = wanted[candidate, sample]
+
+    return toggle
+
+
+def _presence_at(members: Tensor, wanted: Tensor) -> _Toggle:
+    """Put edges (k,) there, or take them away, as (k, s) says."""
+
+    def toggle(
+        x: Tensor,
+        edges: EdgesOfSamples | None,
+        chunk: slice,
+        candidate: Tensor,
+        sample: Tensor,
+    ) -> None:
+        assert edges is not None
+        each = torch.arange(x.size(0), device=x.device)
+        edges.present[each, members[candidate]] = wanted[candidate, sample]
+
+    return toggle
+
+
+def _attributes_at(members: Tensor, redrawn: Tensor) -> _Toggle:
+    """Redraw the attributes of edges (k,), or not, as (k,) says."""
+
+    def toggle(
+        x: Tensor,
+        edges: EdgesOfSamples | None,
+        chunk: slice,
+        candidate: Tensor,
+        sample: Tensor,
+    ) -> None:
+        assert edges is not None
+        assert edges.redrawn is not None
+        each = torch.arange(x.size(0), device=x.device)
+        edges.redrawn[each, members[candidate]] = redrawn[candidate]
+
+    return toggle

@@ -14,7 +14,9 @@ from zorro.evaluation.choice import EvaluatorChoice, EvaluatorName
 from zorro.evaluation.evaluator import Evaluator, do_nothing
 from zorro.model.memory import worth_taking
 from zorro.model.predictor import Predictor
-from zorro.noise import Noise, draws_of
+from zorro.noise import Draws, Noise, draws_of
+from zorro.noise.draws import TrueValues
+from zorro.noise.edges import EdgeNoise
 from zorro.question.event import Event
 
 
@@ -29,6 +31,7 @@ class Bench:
         device: on which.
         wanted: which evaluator.
         keep: what may be selected.
+        edges: what happens to edges that are not kept, where they are selectable.
         groups: (d,) each column's group; every column is its own when None.
     """
 
@@ -43,6 +46,7 @@ class Bench:
         wanted: EvaluatorName = "auto",
         keep: Sequence[Kind] = KEPT,
         groups: Tensor | None = None,
+        edges: EdgeNoise | None = None,
     ) -> None:
         self.predictor = predictor
         self.noise = noise
@@ -51,6 +55,7 @@ class Bench:
         self._seed = seed
         self._keep = tuple(keep)
         self._groups = groups
+        self._edges = edges
         self._choice = EvaluatorChoice(predictor, wanted=wanted, memory=self.memory)
 
     def evaluator(
@@ -72,23 +77,27 @@ class Bench:
             on_batch: called before each batch of work; what it raises ends the evaluation.
         """
         on_batch()
-        draws = draws_of(
-            self.noise,
-            graph.candidate_x,
-            seed=self._seed,
-            query=graph.query,
-            samples=samples,
-            memory=self.memory,
-        )
         space = Space(
             graph.candidates.numel(),
             graph.x.size(1),
             kinds=self._keep,
             groups=self._groups,
+            edges=0 if self._edges is None else graph.edges.count,
             device=graph.x.device,
         )
+        edges = None
+        if self._edges is not None:
+            edges = self._edges.draws(
+                graph.edges, seed=self._seed, query=graph.query, samples=samples
+            )
         evaluator = self._choice.evaluator(
-            graph, draws, event, space=space, on_batch=on_batch, searches=searches
+            graph,
+            self._draws(graph, samples),
+            event,
+            edges=edges,
+            space=space,
+            on_batch=on_batch,
+            searches=searches,
         )
         if self._most < evaluator.least_memory:
             raise InputError(
@@ -97,3 +106,16 @@ class Bench:
                 f"{self._most:,}"
             )
         return evaluator
+
+    def _draws(self, graph: ComputationalGraph, samples: range) -> Draws:
+        """Return the noise of a query's features, which is none where these are not selectable."""
+        if not set(KEPT) & set(self._keep):
+            return TrueValues(graph.candidate_x, len(samples))
+        return draws_of(
+            self.noise,
+            graph.candidate_x,
+            seed=self._seed,
+            query=graph.query,
+            samples=samples,
+            memory=self.memory,
+        )

@@ -18,6 +18,7 @@ from zorro.evaluation.traced.check import check
 from zorro.model.model_state import Weights, holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
+from zorro.noise.edges import EdgeDraws
 from zorro.question.event import Event
 
 logger = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class EvaluatorChoice:
         draws: Draws,
         event: Event | None = None,
         *,
+        edges: EdgeDraws | None = None,
         space: Space | None = None,
         on_batch: Callable[[], None] = do_nothing,
         searches: bool = True,
@@ -65,15 +67,17 @@ class EvaluatorChoice:
             graph: the query's computational graph.
             draws: the noise.
             event: what counts as a hit; that the prediction stays when None.
+            edges: the noise of its edges, where they can be kept.
             space: what can be kept; nodes and features when None.
             on_batch: called before each batch of work; what it raises ends the evaluation.
             searches: whether elements will be added, or one selection is to be looked at.
         """
-        program, reason = self._program(graph, draws, event)
+        program, reason = self._program(graph, draws, event, edges)
         batched = BatchedEvaluator(
             self._predictor,
             graph,
             draws,
+            edges=edges,
             memory=self._memory,
             event=event,
             space=space,
@@ -105,7 +109,11 @@ class EvaluatorChoice:
         return None
 
     def _program(
-        self, graph: ComputationalGraph, draws: Draws, event: Event | None
+        self,
+        graph: ComputationalGraph,
+        draws: Draws,
+        event: Event | None,
+        edges: EdgeDraws | None,
     ) -> tuple[Program | None, str]:
         """Return the model's program for a query, compared with the model once, or why not."""
         if self._checked is not None and self._checked[0] is graph:
@@ -113,6 +121,8 @@ class EvaluatorChoice:
         self._forget_if_changed()
         program = None
         reason = "it was asked for" if self._wanted == "any-model" else self._reason
+        if edges is not None:
+            reason = "edges"  # TODO
         if not reason:
             try:
                 if self._traced is None:

@@ -9,7 +9,10 @@ import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
+from zorro.cut.perturbed import Perturbed
 from zorro.elements import (
+    EDGE_ATTRIBUTES,
+    EDGES,
     FEATURES,
     NODES,
     Element,
@@ -19,6 +22,7 @@ from zorro.elements import (
     everything_of,
     nothing_of,
 )
+from zorro.noise.edges import EdgesOfSamples
 from zorro.question.event import Event
 
 # How much each element of each selectable kind would add to the event's log-probability, to first
@@ -84,10 +88,15 @@ class Evaluator(ABC):
     def inputs(self, selection: Selection) -> Tensor:
         """Return the perturbed inputs (S, n, d) of a selection."""
 
-    def first(self, samples: int, selection: Selection) -> tuple[Tensor, Tensor]:
-        """Return the first samples' perturbed inputs (s, n, d) under a selection, and scores."""
+    @abstractmethod
+    def edges_under(self, selection: Selection) -> EdgesOfSamples | None:
+        """Return which edges the samples have under a selection, where they may differ."""
+
+    def first(self, samples: int, selection: Selection) -> tuple[Perturbed, Tensor]:
+        """Return the first samples under a selection, and their scores (s, C)."""
         few = self.only(torch.arange(samples, device=self.device))
-        return few.inputs(selection), few.scores(selection)
+        perturbed = Perturbed(few.inputs(selection), few.edges_under(selection))
+        return perturbed, few.scores(selection)
 
     def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
@@ -95,10 +104,14 @@ class Evaluator(ABC):
         One that is selected already is taken out instead. Rows and columns are changed where they
         stand; with several columns to an element each set is evaluated on its own.
         """
-        if kind == NODES:
-            return self._scores_toggling_rows(selection, members)
-        if self.space.groups is None:
-            return self._scores_toggling_columns(selection, members)
+        toggling = {
+            NODES: self._scores_toggling_rows,
+            FEATURES: self._scores_toggling_columns,
+            EDGES: self._scores_toggling_edges,
+            EDGE_ATTRIBUTES: self._scores_toggling_edge_attributes,
+        }
+        if kind != FEATURES or self.space.groups is None:
+            return toggling[kind](selection, members)
         each = [Element(kind, index) for index in members.tolist()]
         parts = [self.scores(selection.toggled(element)) for element in each]
         return torch.stack(parts) if parts else self.scores(selection).unsqueeze(0)[:0]
@@ -110,6 +123,14 @@ class Evaluator(ABC):
     @abstractmethod
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         """Return the scores (k, S, C) with one of `columns` (k,) added, or taken out if there."""
+
+    @abstractmethod
+    def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with one of `edges` (k,) added, or taken out if there."""
+
+    @abstractmethod
+    def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
+        """Return the scores (k, S, C) with the attributes of one of `edges` (k,) kept, or not."""
 
     @abstractmethod
     def gains(self, selection: Selection) -> Gains | None:
@@ -174,4 +195,4 @@ class Evaluator(ABC):
     def _by_kind(self, nodes: Tensor, columns: Tensor) -> Gains:
         """Return gains of rows (n,) and columns (d,) as gains of the selectable elements."""
         every: Gains = {NODES: nodes, FEATURES: self.space.by_group(columns)}
-        return {kind: every[kind] for kind in self.space.kinds}
+        return {kind: gained for kind, gained in every.items() if kind in self.space.kinds}

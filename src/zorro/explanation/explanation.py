@@ -14,8 +14,10 @@ from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.arguments import check_choice
-from zorro.elements import FEATURES, KINDS, NODES, Kind
+from zorro.elements import EDGES, FEATURES, KEPT, KINDS, NODES, Kind
+from zorro.elements.edges import EdgeLabel, Member, edge_columns, named
 from zorro.elements.groups import gathered
+from zorro.elements.space import BLOCKS
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation.formats import FORMAT, up_to_date
@@ -38,6 +40,7 @@ Status = Literal[
     "budget exhausted",
 ]
 MaskType = Literal["attributes", "object", "common_attributes"]
+_EXPECTED = {True: "numbers", False: "edges (u, v)"}  # where a member is, or is not, an edge
 
 
 @dataclass(frozen=True)
@@ -45,23 +48,23 @@ class Step:
     """An element that the search added or took out (none for the start), and what it led to.
 
     `members` are the element's ids: of a node its number, of a feature its column, or all the
-    columns of its group.
+    columns of its group; of an edge its nodes (u, v), or (u, v, k) if there are several.
     """
 
     kind: Kind | None
-    members: tuple[int, ...]
+    members: tuple[Member, ...]
     fidelity: float
     added: bool = True
 
     @property
     def node(self) -> int | None:
         """The node, if it is one."""
-        return self.members[0] if self.kind == NODES else None
+        return _number(self.members[0]) if self.kind == NODES else None
 
     @property
     def feature(self) -> int | None:
         """The feature, if it is one; the first of a group."""
-        return self.members[0] if self.kind == FEATURES else None
+        return _number(self.members[0]) if self.kind == FEATURES else None
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class GraphSummary:
     num_nodes: int
     num_features: int
     both_ways: bool = False
+    directed: bool = False  # whether an edge is another than its reverse
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ class Explanation:
     query: Query
     predicted_class: int | None  # None where it is a value
     probabilities: tuple[float, ...]
-    selected: Mapping[str, tuple[int, ...]]  # of each selectable kind, ids ascending
+    selected: Mapping[str, tuple[Member, ...]]  # of each selectable kind, ids ascending
     steps: tuple[Step, ...]
     fidelity: FidelityEstimate
     search_fidelity: FidelityEstimate
@@ -162,17 +166,28 @@ class Explanation:
     @property
     def nodes(self) -> tuple[int, ...]:
         """V_s, the selected nodes."""
-        return self.selected.get(NODES, ())
+        return tuple(map(_number, self.selected.get(NODES, ())))
 
     @property
     def features(self) -> tuple[int, ...]:
         """F_s, the selected features."""
-        return self.selected.get(FEATURES, ())
+        return tuple(map(_number, self.selected.get(FEATURES, ())))
 
-    def elements(self, kind: str) -> list[tuple[int, ...]]:
+    @property
+    def feature_elements(self) -> list[tuple[int, ...]]:
+        """The selected features, element by element: a group of columns is one."""
+        return gathered(self.features, self.parameters.feature_groups)
+
+    @property
+    def edges(self) -> tuple[EdgeLabel, ...]:
+        """The selected edges, each by its nodes (u, v), or (u, v, k) if there are several."""
+        return tuple(edge for edge in self.selected.get(EDGES, ()) if isinstance(edge, tuple))
+
+    def elements(self, kind: str) -> list[tuple[Member, ...]]:
         """Return what is kept of a kind, element by element: a group of features is one."""
-        groups = self.parameters.feature_groups if kind == FEATURES else ()
-        return gathered(self.selected.get(kind, ()), groups)
+        if kind == FEATURES:
+            return [*self.feature_elements]
+        return [(member,) for member in self.selected.get(kind, ())]
 
     @property
     def probability(self) -> float:
@@ -219,6 +234,39 @@ class Explanation:
     def feature_entropy(self) -> float:
         """Effective size of the feature set: the log of its count, 0 for none; a group is one."""
         return math.log(max(1, len(self.elements(FEATURES))))
+
+    @property
+    def edge_entropy(self) -> float:
+        """Effective size of the edge set: the log of its count, 0 for none."""
+        return math.log(max(1, len(self.edges)))
+
+    @property
+    def entropy(self) -> float:
+        """Effective size of the whole set: the sum over its kinds."""
+        return sum(math.log(max(1, len(self.elements(kind)))) for kind in self.selected)
+
+    def edge_mask(
+        self, edge_index: Tensor, attributes: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
+        """Return ones for the columns (E,) of the graph's edge index that are kept.
+
+        Those are all where edges are not selectable.
+
+        Args:
+            edge_index: (2, E), of the whole graph.
+            attributes: edge-level tensors (E, …) that the model gets, by which the directions of
+                several edges between the same nodes belong together.
+        """
+        if EDGES not in self.selected:
+            return torch.ones(edge_index.size(1), device=edge_index.device)
+        columns = edge_columns(
+            self.edges,
+            edge_index,
+            nodes=self.graph.num_nodes,
+            directed=self.graph.directed,
+            attributes=attributes,
+        )
+        return columns.float()
 
     @property
     def claim(self) -> Claim:
@@ -294,8 +342,8 @@ class Explanation:
         """Return the explanation as PyG's `Explanation`, with masks on the whole graph's ids.
 
         Args:
-            x: (N, d) and
-            edge_index: (2, E), carried along when given, as PyG's own metrics want them.
+            x: (N, d), carried along when given, as PyG's own metrics want it.
+            edge_index: (2, E), likewise; sets of edges need it.
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
         """
@@ -308,9 +356,14 @@ class Explanation:
         }
         check_choice("node_mask_type", node_mask_type, masks)
         carried = {"x": x, "edge_index": edge_index}
+        if EDGES in self.selected:
+            if edge_index is None:
+                raise InputError("edge_index: expected with a set of edges, got None")
+            carried["edge_mask"] = self.edge_mask(edge_index)
+        if NODES in self.selected or FEATURES in self.selected:
+            carried["node_mask"] = masks[node_mask_type]()
         return PygExplanation(
-            node_mask=masks[node_mask_type](),
-            **{name: value for name, value in carried.items() if value is not None},
+            **{name: value for name, value in carried.items() if value is not None}
         )
 
     def _indicator(self, kind: Kind, size: int) -> Tensor:
@@ -318,7 +371,7 @@ class Explanation:
         if kind not in self.selected:
             return torch.ones(size)
         indicator = torch.zeros(size)
-        indicator[list(self.selected[kind])] = 1.0
+        indicator[[_number(member) for member in self.selected[kind]]] = 1.0
         return indicator
 
     def __repr__(self) -> str:
@@ -358,14 +411,14 @@ class Explanation:
             (self.query.level, str(self.query).removeprefix(f"{self.query.level} ")),
             ("prediction", f"{self.answer}{self._against()}{self._how_sure()}"),
             ("rests on", self._counts),
-            *((kind, _listed(members)) for kind, members in self.selected.items()),
+            *((_spelled(kind), _listed(members)) for kind, members in self.selected.items()),
             (
                 "fidelity",
                 f"{_interval(self.fidelity)} on {self._measured_on()} "
                 f"({seen.value:.2f} on the {seen.samples} of the search)",
             ),
             *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
-            ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, noise {p.noise!r})"),
+            ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, {self._redrawn})"),
             *([("but", self.caveat)] if self.caveat else []),
             *([("certificate", self._shown(self.certificate))] if self.certificate else []),
             ("looked at", self._looked_at),
@@ -380,6 +433,8 @@ class Explanation:
     def _looked_at(self) -> str:
         g = self.graph
         size = f"{g.candidates} nodes × {g.num_features} features"
+        if EDGES in self.selected:
+            size += f", {g.edges} edges"
         if self.query.level == "graph":
             return f"{size}, all of the graph"
         where = "the whole graph" if g.whole else f"{g.context} nodes of context"
@@ -387,13 +442,36 @@ class Explanation:
         return f"{size} {near}, evaluated with {where}"
 
     @property
+    def _redrawn(self) -> str:
+        """What happens to all that is not kept."""
+        p = self.parameters
+        noises = [f"noise {p.noise!r}"] if set(self.selected) & set(KEPT) else []
+        if p.edge_presence is not None:
+            noises.append(f"other edges present with probability {p.edge_presence:g}")
+        return ", ".join(noises)
+
+    @property
     def _counts(self) -> str:
-        return " × ".join(f"{len(self.elements(kind))} {kind}" for kind in self.selected)
+        return " and ".join(
+            " × ".join(f"{len(self.elements(kind))} {_spelled(kind)}" for kind in block)
+            for block in ([kind for kind in block if kind in self.selected] for block in BLOCKS)
+            if block
+        )
 
     def _measured_on(self) -> str:
         if self.fidelity.attempts:
             return f"the certificate's {self.fidelity.samples} samples"
         return f"{self.fidelity.samples} fresh samples"
+
+
+def _number(member: Member) -> int:
+    """Return what a node or a feature is called."""
+    assert isinstance(member, int)
+    return member
+
+
+def _spelled(kind: str) -> str:
+    return kind.replace("_", " ")
 
 
 def _ahead(query: Query, top: int) -> str:
@@ -427,31 +505,36 @@ def _chance(chance: FidelityEstimate, tau: float) -> str:
 def _check_sound(explanation: Explanation) -> None:
     """Raise `ValueError` if the parts of an explanation that was read do not fit together."""
     e, graph = explanation, explanation.graph
-    for kind in e.selected:
+    for kind, members in e.selected.items():
         if kind not in KINDS:
             raise ValueError(f"selected: expected {', '.join(KINDS)}, got {kind[:40]}")
+        for member in members:
+            is_edge = isinstance(member, tuple) and len(member) in (2, 3)
+            if is_edge != (kind not in KEPT):
+                raise ValueError(f"selected.{kind}: expected {_EXPECTED[is_edge]}, got {member}")
     if sum(each is not None for each in (e.predicted_class, e.value, e.ahead)) != 1:
         raise ValueError("predicted_class: expected a class or a value, or what a link is ahead of")
     if e.predicted_class is not None and not 0 <= e.predicted_class < len(e.probabilities):
         raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
-    for name, members, size in (
+    for name, numbers, size in (
         ("query", e.query.seeds, graph.num_nodes),
         ("nodes", e.nodes, graph.num_nodes),
         ("features", e.features, graph.num_features),
+        ("edges", [end for edge in e.edges for end in edge[:2]], graph.num_nodes),
     ):
-        if members and not 0 <= min(members) <= max(members) < size:
+        if numbers and not 0 <= min(numbers) <= max(numbers) < size:
             raise ValueError(f"{name}: expected ids from 0 to {size - 1}")
     for name, part in (("fidelity", e.fidelity), ("search_fidelity", e.search_fidelity)):
         if not 0 <= part.hits <= part.samples or part.samples < 1:
             raise ValueError(f"{name}: expected hits of samples, got {part.hits} of {part.samples}")
         if not 0 < part.confidence < 1:
             raise ValueError(f"{name}: expected a confidence below 1, got {part.confidence}")
-    numbers = [*e.probabilities, e.seconds, e.parameters.tau, *(s.fidelity for s in e.steps)]
+    reals = [*e.probabilities, e.seconds, e.parameters.tau, *(s.fidelity for s in e.steps)]
     if e.value is not None:
-        numbers += [e.value.value, e.value.tolerance, e.value.least_tolerance or 0.0]
+        reals += [e.value.value, e.value.tolerance, e.value.least_tolerance or 0.0]
     if e.certificate is not None:
-        numbers += [e.certificate.bound, e.certificate.delta]
-    if not all(map(math.isfinite, numbers)):
+        reals += [e.certificate.bound, e.certificate.delta]
+    if not all(map(math.isfinite, reals)):
         raise ValueError("not all of its numbers are finite")
     if e.status == "certified" and not e.certified:
         raise ValueError("status: certified, without a certificate")
@@ -461,6 +544,6 @@ def _interval(estimate: FidelityEstimate) -> str:
     return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
 
 
-def _listed(members: Sequence[int], *, most: int = 20) -> str:
-    text = ", ".join(str(member) for member in members[:most]) or "none"
+def _listed(members: Sequence[Member], *, most: int = 20) -> str:
+    text = ", ".join(named(member) for member in members[:most]) or "none"
     return text if len(members) <= most else f"{text}, … ({len(members) - most} more)"

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import torch
 
-from zorro.elements import FEATURES, NODES, Kind, Selection, Space
+from zorro.elements import Element, Kind, Selection, Space
+from zorro.elements.edges import Member
 from zorro.errors import InputError
 from zorro.evaluation.evaluator import Evaluator
 from zorro.explanation.explanation import Explanation
+from zorro.explanation.members import ids_of
 from zorro.search.ranking import contributions
 
 
@@ -20,7 +22,8 @@ class ElementImportance:
 
     Args:
         kind: of the element.
-        members: its ids: of a node its number, of a feature its column, or all of its group's.
+        members: its ids: of a node its number, of a feature its column, or all of its group's; of
+            an edge its nodes.
         kept: whether the set keeps it.
         fidelity: F(S ∪ e) − F(S ∖ e): what is lost if it is redrawn too, or gained if it is added.
         probability: the same of the mean probability of the answer.
@@ -28,7 +31,7 @@ class ElementImportance:
     """
 
     kind: Kind
-    members: tuple[int, ...]
+    members: tuple[Member, ...]
     kept: bool
     fidelity: float
     probability: float
@@ -50,12 +53,12 @@ class Importance:
     ranked: tuple[ElementImportance, ...]
     samples: int
 
-    def of(self, kind: Kind) -> dict[int, float]:
+    def of(self, kind: Kind) -> dict[Member, float]:
         """Return the fidelity that each id of a kind brings, the most first."""
         every = [each for each in self.ranked if each.kind == kind]
         return {member: each.fidelity for each in every for member in each.members}
 
-    def values(self, kind: Kind) -> dict[int, float]:
+    def values(self, kind: Kind) -> dict[Member, float]:
         """Return what each id of a kind adds to the model's value, the most first.
 
         That is E[f | S ∪ e] − E[f | S ∖ e], with S the set that is kept.
@@ -109,18 +112,17 @@ def importance_of(evaluator: Evaluator, explanation: Explanation | None = None) 
     return Importance(tuple(every), evaluator.samples)
 
 
-def _ids_by_kind(evaluator: Evaluator) -> Mapping[Kind, Sequence[tuple[int, ...]]]:
+def _ids_by_kind(evaluator: Evaluator) -> Mapping[Kind, Sequence[tuple[Member, ...]]]:
     """Return the ids of each element of each selectable kind, by its place."""
     space = evaluator.space
-    nodes = [(node,) for node in evaluator.graph.candidates.tolist()]
-    columns = range(space.sizes.get(FEATURES, 0))
-    features = [tuple(space.members_of_group(place).tolist()) for place in columns]
-    every: Mapping[Kind, Sequence[tuple[int, ...]]] = {NODES: nodes, FEATURES: features}
-    return {kind: every[kind] for kind in space.kinds}
+    return {
+        kind: [ids_of(Element(kind, place), space, evaluator.graph) for place in range(size)]
+        for kind, size in space.sizes.items()
+    }
 
 
 def _selection(
-    space: Space, ids: Mapping[Kind, Sequence[tuple[int, ...]]], explanation: Explanation
+    space: Space, ids: Mapping[Kind, Sequence[tuple[Member, ...]]], explanation: Explanation
 ) -> Selection:
     """Return an explanation's set as a selection of the elements with these ids."""
     selected = explanation.selected

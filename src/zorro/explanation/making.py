@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import FEATURES, NODES, Selection, Space
+from zorro.elements import Element, Selection, Space
+from zorro.elements.edges import Member
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.evaluation.evidence import hits_needed
 from zorro.explanation.explanation import (
@@ -18,6 +19,7 @@ from zorro.explanation.explanation import (
     Status,
     Step,
 )
+from zorro.explanation.members import ids_of
 from zorro.model.predictor import probabilities
 from zorro.question.decision import Decision, StaysAhead, StaysWithin, Versus
 from zorro.question.parameters import Parameters
@@ -51,12 +53,11 @@ def explanation_of(
         reading: what the model's output means.
     """
     found = result.found
-    ids = graph.candidates.tolist()
     return Explanation(
         query=graph.asked,
         **_answer(graph, decision, reading),
-        selected=_selected(found.selection, ids),
-        steps=tuple(_step(move, found.selection.space, ids) for move in found.moves),
+        selected=_selected(found.selection, graph),
+        steps=tuple(_step(move, found.selection.space, graph) for move in found.moves),
         fidelity=_fidelity(result, laboratory, asked),
         search_fidelity=FidelityEstimate(found.hits, found.samples, asked.confidence),
         status=_status(result, graph),
@@ -121,6 +122,7 @@ def _summary(graph: ComputationalGraph) -> GraphSummary:
         num_nodes=graph.num_nodes,
         num_features=graph.x.size(1),
         both_ways=graph.both_ways,
+        directed=graph.directed,
     )
 
 
@@ -152,22 +154,21 @@ def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:
         first, size = first + size, 2 * size
 
 
-def _selected(selection: Selection, ids: list[int]) -> dict[str, tuple[int, ...]]:
-    """Return what is selected of each kind: nodes by their ids, features by their columns."""
-    every: dict[str, tuple[int, ...]] = {
-        NODES: tuple(ids[row] for row in selection.rows.tolist()),
-        FEATURES: tuple(selection.columns.tolist()),
-    }
-    return {kind: every[kind] for kind in selection.space.kinds}
+def _selected(selection: Selection, graph: ComputationalGraph) -> dict[str, tuple[Member, ...]]:
+    """Return what is selected of each kind, as users see it, ascending."""
+    space = selection.space
+    found: dict[str, tuple[Member, ...]] = {}
+    for kind in space.kinds:
+        each = [ids_of(Element(kind, i), space, graph) for i in selection.members(kind).tolist()]
+        found[kind] = tuple(sorted(member for members in each for member in members))
+    return found
 
 
-def _step(move: Move, space: Space, ids: list[int]) -> Step:
+def _step(move: Move, space: Space, graph: ComputationalGraph) -> Step:
     if move.element is None:
         return Step(None, (), move.fidelity, move.added)
-    kind, place = move.element
-    columns = space.members_of_group(place).tolist() if kind == FEATURES else []
-    members = (ids[place],) if kind == NODES else tuple(columns)
-    return Step(kind, members, move.fidelity, move.added)
+    members = ids_of(move.element, space, graph)
+    return Step(move.element.kind, members, move.fidelity, move.added)
 
 
 def _status(result: Certified, graph: ComputationalGraph) -> Status:

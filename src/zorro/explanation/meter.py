@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import SupportsIndex
 
@@ -11,7 +11,8 @@ from torch import Tensor
 
 from zorro.arguments import whole_numbers
 from zorro.cut import ComputationalGraph
-from zorro.elements import Selection
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, KEPT, NODES, Kind, Selection, Space
+from zorro.errors import InputError
 from zorro.evaluation import FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator
 from zorro.model.inference_mode import outside_inference_mode
@@ -46,6 +47,8 @@ class Meter:
         *,
         nodes: Iterable[SupportsIndex] | None = None,
         features: Iterable[SupportsIndex] | None = None,
+        edges: Iterable[Sequence[SupportsIndex]] | None = None,
+        edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a set.
 
@@ -53,14 +56,49 @@ class Meter:
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
                 prediction cannot see make no difference. A mask (N,) will do too.
             features: F_s; all when None. A mask (d,) will do too.
+            edges: pairs of nodes; all when None. Only where edges are selectable.
+            edge_attributes: edges that keep their attributes; all when None, likewise.
         """
-        columns = torch.arange(self.graph.x.size(1), device=self.graph.x.device)
-        selection = Selection.of(
-            _chosen("nodes", nodes, self.graph.num_nodes, of=self.graph.candidates),
-            _chosen("features", features, columns.numel(), of=columns),
+        hits = self.evaluator.hits(
+            self.selection(
+                nodes=nodes, features=features, edges=edges, edge_attributes=edge_attributes
+            )
         )
-        hits = self.evaluator.hits(selection)
         return FidelityEstimate(int(hits.sum()), hits.numel(), self._confidence)
+
+    def selection(
+        self,
+        *,
+        nodes: Iterable[SupportsIndex] | None = None,
+        features: Iterable[SupportsIndex] | None = None,
+        edges: Iterable[Sequence[SupportsIndex]] | None = None,
+        edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
+    ) -> Selection:
+        """Return a set as a selection, given as `fidelity` takes it."""
+        graph = self.graph
+        columns = torch.arange(graph.x.size(1), device=graph.x.device)
+        masks: dict[Kind, Tensor] = {
+            NODES: _chosen("nodes", nodes, graph.num_nodes, of=graph.candidates),
+            FEATURES: _chosen("features", features, columns.numel(), of=columns),
+        }
+        kinds = self.evaluator.space.kinds
+        for kind, members in ((NODES, nodes), (FEATURES, features)):
+            if members is not None and not set(KEPT) & set(kinds):
+                raise InputError(f"{kind}: expected None where keep has no nodes and no features")
+        for kind, pairs in ((EDGES, edges), (EDGE_ATTRIBUTES, edge_attributes)):
+            if kind in kinds:
+                every = torch.ones_like(graph.edges.number, dtype=torch.bool)
+                masks[kind] = every if pairs is None else graph.edges.chosen(kind, pairs)
+            elif pairs is not None:
+                raise InputError(f"{kind}: expected None unless keep has {kind!r}")
+        space = Space(
+            graph.candidates.numel(),
+            columns.numel(),
+            kinds=tuple(masks),
+            edges=self.evaluator.space.edges,
+            device=graph.x.device,
+        )
+        return Selection(space, masks)
 
     @cached_property
     def evaluator(self) -> Evaluator:

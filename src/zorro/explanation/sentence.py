@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from zorro.elements.space import BLOCKS
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.graph.names import Names
 from zorro.question import Query
@@ -128,8 +129,13 @@ def _remarks(claim: Claim) -> list[Phrase]:
 
 
 def _kept(claim: Claim, names: Names) -> str:
-    size = f"{_NBSP}×{_NBSP}".join(names.counted(kind, count) for kind, count in claim.kept.items())
-    if claim.status == "nothing needed" or not all(claim.kept.values()):
+    blocks = [[kind for kind in block if kind in claim.kept] for block in BLOCKS]
+    filled = [block for block in blocks if block and all(claim.kept[kind] for kind in block)]
+    size = " and ".join(
+        f"{_NBSP}×{_NBSP}".join(names.counted(kind, claim.kept[kind]) for kind in block)
+        for block in filled
+    )
+    if claim.status == "nothing needed" or not filled:
         return "Even keeping nothing fixed"
     if claim.status == "everything needed":
         return f"Keeping everything fixed that was looked at ({size})"

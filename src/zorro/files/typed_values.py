@@ -30,8 +30,11 @@ def _rebuilt(kind: Any, value: Any, name: str) -> Any:
         kinds = typing.get_args(kind)
         if value is None and types.NoneType in kinds:
             return None
-        (other,) = (each for each in kinds if each is not types.NoneType)
-        return _rebuilt(other, value, name)
+        others = [each for each in kinds if each is not types.NoneType]
+        # Of several only one can be a list.
+        is_list = isinstance(value, list | tuple)
+        fitting = [each for each in others if (typing.get_origin(each) is tuple) == is_list]
+        return _rebuilt((fitting or others)[0], value, name)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise _other(name, "a list", value)

@@ -24,11 +24,13 @@ class Graph:
         x: (N, d) features, dense or sparse, or those of a stored graph.
         edge_index: (2, E), or the edges of a stored graph.
         model_kwargs: further arguments of the model.
+        directed: whether the two directions of an edge are two edges.
     """
 
     x: Tensor | Features
     edge_index: Tensor | Edges
     model_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    directed: bool = False
 
     @property
     def num_nodes(self) -> int:
@@ -58,8 +60,8 @@ class Graph:
             name: value.to(device) if isinstance(value, Tensor) else value
             for name, value in self.model_kwargs.items()
         }
-        return Graph(self.x.to(device), self.edge_index.to(device), kwargs)
+        return Graph(self.x.to(device), self.edge_index.to(device), kwargs, self.directed)
 
     def __reduce__(self) -> tuple[type[Graph], tuple[Any, ...]]:
         """Travel as it was given, without what was made of it."""
-        return Graph, (self.x, self.edge_index, dict(self.model_kwargs))
+        return Graph, (self.x, self.edge_index, dict(self.model_kwargs), self.directed)

@@ -49,8 +49,9 @@ class Names:
         return label(self.features, number) or f"{self.feature} {number}"
 
     def counted(self, kind: str, count: int) -> str:
-        """Return a number of nodes or features in words."""
-        return counted(count, {"nodes": self.node, "features": self.feature}[kind])
+        """Return a number of elements of a kind in words."""
+        nouns = {"nodes": self.node, "features": self.feature, "edges": "edge"}
+        return counted(count, nouns.get(kind, "edge's attribute"))
 
 
 def label(labels: Labels, number: int) -> str | None:

@@ -91,7 +91,7 @@ class SoftZorro:
         x = subject.graph.candidate_x  # (n, d)
         mask = torch.outer(nodes, features)  # (n, d)
         inputs = x * mask + self._values(subject, epoch) * (1 - mask)  # (S, n, d)
-        scores = evaluator.run(inputs, differentiable=True)  # (S, C)
+        scores = evaluator.differentiable(inputs)  # (S, C)
         if not scores.requires_grad:
             raise ModelError("the model's output has no gradient: it must not run under no_grad")
         loss = -log_probabilities(scores)[:, subject.predicted_class].mean()

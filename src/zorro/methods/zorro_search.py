@@ -30,7 +30,7 @@ class _Searches:
         memory: int | None,
         **asked: Any,
     ) -> None:
-        check_kinds(keep)
+        check_kinds(keep, KEPT)
         self._noise = noise
         self._keep = tuple(kind for kind in KEPT if kind in keep)
         self._wanted = evaluator

@@ -93,6 +93,54 @@ class DenseDraws:
         return JoinedDraws([self, *others])
 
 
+class TrueValues:
+    """No noise at all: every sample has the true features, where these are not selectable.
+
+    Args:
+        x: (n, d).
+        samples: how many.
+    """
+
+    def __init__(self, x: Tensor, samples: int) -> None:
+        self._x = x
+        self._samples = samples
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Samples, candidate nodes and features."""
+        return self._samples, self._x.size(0), self._x.size(1)
+
+    @property
+    def cost_per_sample(self) -> float:
+        """Nothing is drawn."""
+        return 0.0
+
+    def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
+        values = self._x if rows is None else self._x[rows]
+        return values[:, columns].t().unsqueeze(2).expand(-1, -1, self._samples)
+
+    def matrices(self, samples: Tensor) -> Tensor:
+        """Return some samples whole, (q, n, d), which are one and the same."""
+        return self._x.expand(samples.numel(), -1, -1)
+
+    def times(self, weight: Tensor) -> Tensor:
+        """Return X W for each sample, (n, S, h)."""
+        return (self._x @ weight).unsqueeze(1).expand(-1, self._samples, -1)
+
+    def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Return Σ_s Xᵀ V_s over some rows, (d, h)."""
+        return self._x[rows].t() @ values.sum(1)
+
+    def only(self, samples: Tensor) -> TrueValues:
+        """Return some samples alone."""
+        return TrueValues(self._x, samples.numel())
+
+    def joined(self, others: Sequence[Draws]) -> TrueValues:
+        """Return these samples and others."""
+        return TrueValues(self._x, self._samples + sum(other.shape[0] for other in others))
+
+
 class JoinedDraws:
     """The samples of several draws of one query, one after the other."""
 

@@ -167,7 +167,11 @@ def _ranking(zorro: Zorro, explanation: Explanation, truths: Tensor) -> dict[str
     """Return how the order in which atoms matter fits the truths, and the set of the helpful."""
     size = explanation.graph.num_nodes
     importance = zorro.importance(explanation.query.index, explanation)
-    helpful = [node for node, value in importance.of("nodes").items() if value > 0]
+    helpful = [
+        node
+        for node, value in importance.of("nodes").items()
+        if value > 0 and isinstance(node, int)
+    ]
     fits = best_match(_as_mask(helpful, size), truths)
     return {
         "auroc": best_auroc(ranks_of(importance, size), truths),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from zorro.arguments import check_at_least, check_choice, check_seed
-from zorro.elements import KINDS
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, KEPT, KINDS
 from zorro.errors import InputError
 from zorro.question.parameters import Parameters
 
@@ -24,6 +24,7 @@ def check_parameters(asked: Parameters) -> None:
     _check_claim(asked)
     _check_limits(asked)
     check_kinds(asked.keep)
+    _check_edges(asked)
     if not isinstance(asked.beyond_chance, bool):
         raise InputError(f"beyond_chance: expected True or False, got {asked.beyond_chance!r}")
     if asked.beyond_chance and asked.search != "guided":
@@ -51,16 +52,38 @@ def _check_claim(asked: Parameters) -> None:
         )
 
 
-def check_kinds(keep: Sequence[str]) -> None:
+def check_kinds(keep: Sequence[str], kinds: Sequence[str] = KINDS) -> None:
     """Refuse what names no kinds of elements, or one twice."""
-    expected = f"keep: expected some of {', '.join(map(repr, KINDS))}, each once"
+    expected = f"keep: expected some of {', '.join(map(repr, kinds))}, each once"
     if not keep:
         raise InputError(f"{expected}, got nothing")
     for kind in keep:
-        if kind not in KINDS:
+        if kind not in kinds:
             raise InputError(f"{expected}, got {kind!r}")
     if len(set(keep)) != len(keep):
         raise InputError(f"{expected}, got {', '.join(map(repr, keep))}")
+
+
+def _check_edges(asked: Parameters) -> None:
+    """Refuse what is said of edges that are not selectable, and what the paper's search cannot."""
+    presence = asked.edge_presence
+    if EDGE_ATTRIBUTES in asked.keep and EDGES not in asked.keep:
+        raise InputError("keep: expected 'edges' with 'edge_attributes', got none")
+    if EDGES not in asked.keep:
+        if presence is not None:
+            raise InputError(
+                f"edge_presence: expected 'edges' in keep where it is given, got {presence!r}"
+            )
+        return
+    if presence is None or not _is_number(presence) or not 0 <= presence < 1:
+        raise InputError(
+            f"edge_presence: expected a number of at least 0 and below 1, got {presence!r}"
+        )
+    if asked.search == "paper" and set(KEPT) <= set(asked.keep):
+        raise InputError(
+            "search: the paper's search has no rule for edges beside nodes and features: use "
+            "'guided', or keep edges alone or with one of the two"
+        )
 
 
 def _check_limits(asked: Parameters) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from zorro.elements import KEPT, Kind
+from zorro.elements import EDGES, KEPT, Kind
 from zorro.elements.groups import as_groups
 from zorro.errors import InputError
 
@@ -30,25 +30,36 @@ class Parameters:
     beyond_chance: bool = False
     keep: tuple[Kind, ...] = KEPT  # what may be selected; of other kinds everything is kept
     feature_groups: tuple[tuple[int, ...], ...] = ()  # columns that are one element together
+    edge_presence: float | None = None  # of edges that are not kept; None where all edges are
 
 
 # By these names they are options of `zorro.Zorro`, and the noise is made ready by its own name.
 PARAMETERS = tuple(field.name for field in fields(Parameters) if field.name != "noise")
 
 
-def parameters_of(*, keep: Any, feature_groups: Any, **options: Any) -> Parameters:
+_PRESENCE = 0.5  # of edges that are not kept, where nobody says
+
+
+def parameters_of(
+    *, keep: Any, feature_groups: Any, edge_presence: float | None, **options: Any
+) -> Parameters:
     """Return what is asked of every query.
 
     Args:
         keep: names of kinds, as a user gives them.
         feature_groups: lists of columns, likewise, or None.
+        edge_presence: the probability of edges that are not kept, or None.
         options: the other fields of `Parameters`.
     """
     if isinstance(keep, str) or not isinstance(keep, Iterable):
         raise InputError(f"keep: expected names of kinds in a tuple, got {keep!r}")
+    keep = tuple(keep)
+    if edge_presence is None and EDGES in keep:
+        edge_presence = _PRESENCE
     return Parameters(
         noise="",  # known when it is made ready, which takes time
-        keep=tuple(keep),
+        keep=keep,
         feature_groups=() if feature_groups is None else as_groups(feature_groups),
+        edge_presence=edge_presence,
         **options,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import torch
@@ -52,11 +52,15 @@ class _Judged:
 
 @dataclass(frozen=True)
 class Trial:
-    """A selection with one element toggled, as the samples judge it."""
+    """A selection with one element toggled, as the samples judge it.
+
+    `before` is an element that is toggled with it, since it would change nothing alone.
+    """
 
     element: Element
     judged: _Judged
-    cost: float  # the entropy that the element adds or saves
+    cost: float  # the entropy that is added or saved
+    before: Element | None = None
 
     @property
     def fidelity(self) -> float:
@@ -94,6 +98,7 @@ class GuidedSearch:
         may_go_on: Callable[[Selection], bool] = lambda selection: True,
         on_step: OnStep = unwatched,
     ) -> None:
+        self._space = evaluator.space
         self._kinds = evaluator.space.kinds
         self._k = None if k is None else math.ceil(k / len(self._kinds))
         self._may_go_on = may_go_on
@@ -151,6 +156,7 @@ class GuidedSearch:
         that stays huge only those are tested that matter least to first order, many at a time: it
         cannot do without the least of them, and nothing is said of the others.
         """
+        self._drop_blocks(target)
         if self.selection.size >= _HUGE and self._drop_together(target):
             return
         while True:
@@ -182,6 +188,17 @@ class GuidedSearch:
             for index in self._open(kind).nonzero().flatten().tolist()
         ]
         return self._toggle_all(everything_else, target)
+
+    def _drop_blocks(self, target: float) -> None:
+        """Take out all that is kept of a block, where what is kept of others is enough."""
+        for block in self._space.blocks:
+            elements = [
+                Element(kind, index)
+                for kind in block
+                for index in self.selection.members(kind).tolist()
+            ]
+            if elements and len(elements) < self.selection.size:
+                self._toggle_all(elements, target)
 
     def _drop_together(self, target: float) -> bool:
         """Take out what matters least to first order, many elements of a huge set at a time.
@@ -220,8 +237,9 @@ class GuidedSearch:
 
     def _add_best(self, target: float) -> bool:
         """Add an element, or several where many are needed still; return whether there was one."""
-        if self._is_first_of_several_kinds:
-            return self._add_first()
+        closed = [block for block in self._space.blocks if self._is_closed(block)]
+        if closed and len(self._space.blocks) == 1:
+            return self._add_first(closed[0])
         gains = self._gains(self.selection)
         several = self._at_a_time(target)
         if gains is not None and several > 1:
@@ -229,6 +247,7 @@ class GuidedSearch:
             if len(best) > 1:
                 return self._toggle_all(self._as_many_as_may(best))
         trials = [trial for kind in reversed(self._kinds) for trial in self._additions(kind, gains)]
+        trials += [trial for block in closed for trial in self._openings(block)]
         if not trials:
             return False
         self._toggle(max(trials, key=lambda one: (one.value - self._now.value) / one.cost**_THRIFT))
@@ -239,10 +258,9 @@ class GuidedSearch:
         affordable = int(_RANKING / max(1.0, self._evaluator.cost_per_sample))
         return self._evaluator.gains_on(max(_RANKED_ON, affordable), selection)
 
-    @property
-    def _is_first_of_several_kinds(self) -> bool:
-        """Whether nothing is selected yet, and one element alone would keep nothing."""
-        return len(self._kinds) > 1 and self.selection.members(self._kinds[0]).numel() == 0
+    def _is_closed(self, block: tuple[Kind, ...]) -> bool:
+        """Whether nothing is selected of a block, and one element alone would keep nothing."""
+        return len(block) > 1 and self.selection.members(block[0]).numel() == 0
 
     def _at_a_time(self, target: float) -> int:
         """Return how many elements to add next."""
@@ -287,25 +305,47 @@ class GuidedSearch:
         spare = [trial for trial in trials if _is_enough(trial.fidelity, target)]
         return sorted(spare, key=lambda trial: trial.value + _SAVING * trial.cost, reverse=True)
 
-    def _add_first(self) -> bool:
-        """Add the node that says most by itself, with all its allowed features."""
-        kind, *others = self._kinds
+    def _add_first(self, block: tuple[Kind, ...]) -> bool:
+        """Add the node that says most by itself; without features it changes nothing yet."""
+        first = self._first_of(block)
+        if first is None:
+            return False
+        self._toggle(Trial(first, self._now, cost=1.0))
+        return True
+
+    def _first_of(self, block: tuple[Kind, ...]) -> Element | None:
+        """Return the node that says most by itself, with all its allowed features, if any."""
+        kind, *others = block
         whole = self.selection.with_all_of(self._allowed, others)
         gains = self._gains(whole)
         members = self._first(
             self._allowed.masks[kind], None if gains is None else gains[kind], _FIRST
         )
         if members.numel() == 0:
-            return False
+            return None
         judged = self._judged(self._evaluator.scores_toggling(whole, kind, members))
         best = max(range(len(judged)), key=lambda i: judged[i].value)
-        # Without features the node changes nothing yet.
-        self._toggle(Trial(Element(kind, int(members[best])), self._now, cost=1.0))
-        return True
+        return Element(kind, int(members[best]))
+
+    def _openings(self, block: tuple[Kind, ...]) -> Iterator[Trial]:
+        """Test the node that says most by itself with the best of its features, one with each."""
+        first = self._first_of(block)
+        if first is None:
+            return
+        opened = self.selection.toggled(first)
+        gains = self._gains(opened)
+        cost = 2 * _entropy_of_one_more(0)
+        for kind in block[1:]:
+            gained = None if gains is None else gains[kind]
+            members = self._first(self._open(kind), gained, self._k)
+            scores = self._evaluator.scores_toggling(opened, kind, members)
+            for trial in self._trials(kind, members, scores, cost):
+                yield replace(trial, before=first)
 
     def _additions(self, kind: Kind, gains: Gains | None) -> Iterator[Trial]:
-        """Test the best elements of a kind, unless it is idle: another kind has none selected."""
-        if not all(self.selection.members(other).numel() for other in self._kinds if other != kind):
+        """Test the best elements of a kind, unless it is idle: its partner has none selected."""
+        partners = self._space.partners(kind)
+        if not all(self.selection.members(other).numel() for other in partners):
             return iter(())
         members = self._first(self._open(kind), None if gains is None else gains[kind], self._k)
         scores = self._evaluator.scores_toggling(self.selection, kind, members)
@@ -326,9 +366,9 @@ class GuidedSearch:
                 yield from self._removals_of(kind, torch.tensor(members, device=device))
 
     def _removals_of(self, kind: Kind, members: Tensor) -> Iterator[Trial]:
-        """Test the removal of some elements of a kind; one of each kind must stay."""
+        """Test the removal of some elements of a kind; of a block all go at once or one stays."""
         count = self.selection.members(kind).numel()
-        if count <= 1:
+        if count <= 1 and (self._space.partners(kind) or count == self.selection.size):
             return iter(())
         scores = self._evaluator.scores_toggling(self.selection, kind, members)
         return self._trials(kind, members, scores, _entropy_of_one_more(count - 1))
@@ -361,6 +401,9 @@ class GuidedSearch:
         return list(map(_Judged, hits, fidelity.tolist(), probability.tolist()))
 
     def _toggle(self, trial: Trial) -> None:
+        if trial.before is not None:
+            self.selection = self.selection.toggled(trial.before)
+            self._moved(trial.before, self.fidelity, added=True)
         added = not self.selection.holds(trial.element)
         self.selection = self.selection.toggled(trial.element)
         self._now = trial.judged

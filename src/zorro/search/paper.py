@@ -25,8 +25,9 @@ def search(
 
     Nodes are ranked once by F({v}, F_p) and features by F(V_p, {f}); the first element is the
     best of both, and each step tries the first `k` remaining elements of each ranking and adds
-    the one with the highest fidelity. Ties go to features, then to the lowest index. While one
-    kind is empty only its elements are tried, since no other can change the fidelity.
+    the one with the highest fidelity. Ties go to features, then to the lowest index. While one of
+    them is empty only its elements are tried, since no other can change the fidelity. Edges, and
+    their attributes, are ranked by themselves and need no other kind.
 
     Args:
         evaluator: of the query.
@@ -47,13 +48,13 @@ def search(
 
     rankings: dict[Kind, dict[int, int]] = {}
     for kind in kinds:
-        others = selection.with_all_of(allowed, [other for other in kinds if other != kind])
+        others = selection.with_all_of(allowed, evaluator.space.partners(kind))
         rankings[kind] = _ranked(hits_of(evaluator, others, kind, allowed.members(kind)))
     following: _Choice | None = None
     if any(rankings.values()):
         first, hits_alone = _best(rankings)
-        # Of several kinds one element alone keeps nothing yet.
-        following = (first, hits if len(kinds) > 1 else hits_alone)
+        # With no partner an element alone keeps nothing yet.
+        following = (first, hits if evaluator.space.partners(first.kind) else hits_alone)
     while following is not None:
         element, hits = following
         selection = selection.toggled(element)
@@ -77,7 +78,7 @@ def _next_choice(
     """Return the best addition among the first `k` remaining elements of each kind, if any."""
     tried: dict[Kind, dict[int, int]] = {}
     for kind, ranking in rankings.items():
-        if all(selection.members(other).numel() for other in rankings if other != kind):
+        if all(selection.members(other).numel() for other in evaluator.space.partners(kind)):
             members = _first_remaining(ranking, selection.members(kind), k)
             tried[kind] = hits_of(evaluator, selection, kind, members)
     return _best(tried) if any(tried.values()) else None

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
+from zorro.cut.perturbed import Perturbed
 from zorro.elements import Selection
 from zorro.evaluation.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
@@ -24,6 +25,7 @@ from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
+from zorro.noise.edges import EdgesOfSamples
 
 # Where the two best scores are closer than this, rounding could decide: the model itself is asked.
 # Relative to 1 + the largest score; on the paper's models no score was off by more than 2e-6, and
@@ -156,7 +158,8 @@ class TracedEvaluator(Evaluator):
         few = {node: state[:, samples] for node, state in self._noise_states.items()}
         product = self._changed.noise
         product = None if product is None else product[:, samples]
-        return self._on(self._draws.only(samples), _OfNoise(few, product))
+        batched = self._batched.only(samples)
+        return self._on(self._draws.only(samples), batched, _OfNoise(few, product))
 
     def joined(self, others: Sequence[Evaluator]) -> TracedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
@@ -168,15 +171,16 @@ class TracedEvaluator(Evaluator):
         products = [one._changed.noise for one in every if one._changed.noise is not None]
         product = torch.cat(products, dim=1) if len(products) == len(every) else None
         draws = self._draws.joined([one._draws for one in every[1:]])
-        return self._on(draws, _OfNoise(states, product))
+        batched = self._batched.joined([one._batched for one in every[1:]])
+        return self._on(draws, batched, _OfNoise(states, product))
 
-    def _on(self, draws: Draws, known: _OfNoise) -> TracedEvaluator:
+    def _on(self, draws: Draws, batched: BatchedEvaluator, known: _OfNoise) -> TracedEvaluator:
         return TracedEvaluator(
             self._predictor,
             self._program,
             self.graph,
             draws,
-            self._batched.on(draws),
+            batched,
             memory=self._memory,
             on_batch=self._on_batch,
             always_by_row=self._always_by_row,
@@ -203,7 +207,7 @@ class TracedEvaluator(Evaluator):
     @property
     def cost_per_sample(self) -> float:
         """What a further sample costs."""
-        return self._draws.cost_per_sample
+        return self._batched.cost_per_sample
 
     @property
     def bytes_per_sample(self) -> int:
@@ -224,10 +228,19 @@ class TracedEvaluator(Evaluator):
         """Return the perturbed inputs (S, n, d) of a selection."""
         return self._batched.inputs(selection)
 
-    def first(self, samples: int, selection: Selection) -> tuple[Tensor, Tensor]:
-        """Return the first samples' inputs (s, n, d) and scores, which are known as a rule."""
+    def edges_under(self, selection: Selection) -> EdgesOfSamples | None:
+        """Return which edges the samples have under a selection, where they may differ."""
+        return self._batched.edges_under(selection)
+
+    def first(self, samples: int, selection: Selection) -> tuple[Perturbed, Tensor]:
+        """Return the first samples and their scores, which are known as a rule."""
         noise = self._draws.matrices(torch.arange(samples, device=self.device))
-        return torch.where(selection.mask, self._x, noise), self.scores(selection)[:samples]
+        edges = self.edges_under(selection)
+        perturbed = Perturbed(
+            torch.where(selection.mask, self._x, noise),
+            None if edges is None else edges.part(slice(samples)),
+        )
+        return perturbed, self.scores(selection)[:samples]
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)
@@ -262,6 +275,12 @@ class TracedEvaluator(Evaluator):
             pairs = toggled.differs.nonzero()  # (p, 2): candidate, sample
             self._run_pairs(pairs, toggled.changes, base, scores[part], ran[part])
         return self._settled(scores, ran, selection, rows=rows)
+
+    def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
+        raise NotImplementedError
 
     def gains(self, selection: Selection) -> Gains:
         """Return what each element would add, from a backward pass through the traced model."""

@@ -42,7 +42,7 @@ def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, st
     e, names, fidelity = explanation, around.names, explanation.fidelity
     kept = {
         NODES: (names.node, [around.node_label(e.query.index, node) for node in e.nodes]),
-        FEATURES: (names.feature, [_feature(group, names) for group in e.elements(FEATURES)]),
+        FEATURES: (names.feature, [_feature(group, names) for group in e.feature_elements]),
     }
     return [
         *((f"{kept[kind][0]}s", _listed(kept[kind][1])) for kind in KEPT if kind in e.selected),

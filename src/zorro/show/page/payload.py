@@ -128,8 +128,8 @@ def detail(
         **{kind: members_of(e, kind) for kind in KEPT},
         "values": values(
             query,
-            e.selected.get(NODES),
-            e.elements(FEATURES) if FEATURES in e.selected else None,
+            e.nodes if NODES in e.selected else None,
+            e.feature_elements if FEATURES in e.selected else None,
             surroundings,
         ),
         "kinds": surroundings.kinds_of_all(query),
@@ -206,7 +206,9 @@ def members_of(explanation: Explanation, kind: Kind) -> list[int] | None:
     """Return what is kept of a kind, a group of features by its first; None if all is."""
     if kind not in explanation.selected:
         return None
-    return [members[0] for members in explanation.elements(kind)]
+    if kind == FEATURES:
+        return [members[0] for members in explanation.feature_elements]
+    return list(explanation.nodes)
 
 
 def _count(explanation: Explanation, kind: Kind) -> int | None:

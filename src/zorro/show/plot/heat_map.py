@@ -64,10 +64,10 @@ def features(
     check_labels("node_names", node_names or {}, explanation.graph.num_nodes)
     asked = explanation.query.index if explanation.query.level == "node" else None
     every = range(explanation.graph.num_nodes) if asked is None else [asked]
-    kept = explanation.selected.get(NODES, every)
+    kept = explanation.nodes if NODES in explanation.selected else every
     nodes = sorted(kept, key=lambda node: (node != asked, node))
     every_feature = range(explanation.graph.num_features)
-    chosen = list(explanation.selected.get(FEATURES, every_feature))
+    chosen = list(explanation.features if FEATURES in explanation.selected else every_feature)
     values = _values(explanation, x, nodes, chosen)  # (nodes, features)
     if values.size == 0:
         return _nothing(explanation)

@@ -231,7 +231,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 samples=min(asked.samples, fresh),
                 why_not=asked.why_not,
             )
-            found = meter.fidelity(**chosen)
+            found = meter.fidelity(nodes=chosen["nodes"], features=chosen["features"])
             return Fidelity(
                 fidelity=found.value,
                 low=found.lower,

@@ -43,7 +43,9 @@ def compare(served: Served, desk: Desk, node: int, method: str, *, tau: float) -
     chosen = served.whole_groups(
         {kind: list(each) if kind in served.kinds else None for kind, each in highest.items()}
     )
-    fidelity = desk.zorro.meter(node, samples=_SAMPLES).fidelity(**chosen)
+    fidelity = desk.zorro.meter(node, samples=_SAMPLES).fidelity(
+        nodes=chosen[NODES], features=chosen[FEATURES]
+    )
     return served.named(
         {
             **_shown(served, subject, method, fidelity, chosen),
