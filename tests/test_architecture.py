@@ -38,7 +38,7 @@ INSIDE = {
     "question": "agreement event query decision readout asking reading parameters options",
     "evaluation": "evidence estimate evaluator batched traced choice bench",
     "evaluation.traced": (
-        "change edges attention heard plan rows layers program tracer entries_of_columns "
+        "presence change edges attention heard plan rows layers program tracer entries_of_columns "
         "changed_input terms entry linear_terms heard_entry heard_changes heard_terms "
         "evaluator check"
     ),

@@ -95,7 +95,7 @@ class BatchedEvaluator(Evaluator):
         self._independent = independent
         self._predictor = predictor
         self._draws = draws
-        self._edges = edges
+        self.edges = edges
         self._memory = memory
         self._on_batch = on_batch
         self._x = graph.candidate_x  # (n, d)
@@ -125,7 +125,7 @@ class BatchedEvaluator(Evaluator):
     @property
     def cost_per_sample(self) -> float:
         """What a further sample costs."""
-        of_edges = 0.0 if self._edges is None else self._edges.cost_per_sample
+        of_edges = 0.0 if self.edges is None else self.edges.cost_per_sample
         return self._draws.cost_per_sample + of_edges
 
     @property
@@ -135,16 +135,16 @@ class BatchedEvaluator(Evaluator):
 
     def only(self, samples: Tensor) -> BatchedEvaluator:
         """Return an evaluator on some of the samples (q,), ascending."""
-        edges = None if self._edges is None else self._edges.only(samples)
+        edges = None if self.edges is None else self.edges.only(samples)
         return self._on(self._draws.only(samples), edges)
 
     def joined(self, others: Sequence[Evaluator]) -> BatchedEvaluator:
         """Return an evaluator on these samples and those of others of the same kind."""
         every = [self, *(other for other in others if isinstance(other, BatchedEvaluator))]
         edges = None
-        if self._edges is not None:
-            others_edges = [one._edges for one in every[1:] if one._edges is not None]
-            edges = self._edges.joined(others_edges)
+        if self.edges is not None:
+            others_edges = [one.edges for one in every[1:] if one.edges is not None]
+            edges = self.edges.joined(others_edges)
         return self._on(self._draws.joined([one._draws for one in every[1:]]), edges)
 
     def _on(self, draws: Draws, edges: EdgeDraws | None) -> BatchedEvaluator:
@@ -172,7 +172,7 @@ class BatchedEvaluator(Evaluator):
 
     def edges_under(self, selection: Selection) -> EdgesOfSamples | None:
         """Return which edges the samples have under a selection, where they may differ."""
-        return None if self._edges is None else self._edges.under(selection)
+        return None if self.edges is None else self.edges.under(selection)
 
     def _scores_toggling_rows(self, selection: Selection, rows: Tensor) -> Tensor:
         columns = selection.columns  # (f,)
@@ -211,9 +211,9 @@ class BatchedEvaluator(Evaluator):
         return torch.cat(blocks, dim=1)
 
     def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
-        assert self._edges is not None
+        assert self.edges is not None
         wanted = torch.where(
-            selection.edges[edges].unsqueeze(1), self._edges.present[:, edges].t(), True
+            selection.edges[edges].unsqueeze(1), self.edges.present[:, edges].t(), True
         )  # (k, S)
         blocks = []
         for part in self._perturbed(selection):
@@ -284,14 +284,14 @@ class BatchedEvaluator(Evaluator):
         All edges are there then, those that a sample lacks with a strength of 0: degrees are not
         quite what they would be, which is good enough to rank by.
         """
-        assert self._edges is not None
+        assert self.edges is not None
         if not self._may_scale_messages:
             return unknown
         total = torch.zeros_like(unknown)
-        columns = self._edges.edges.of_column
+        columns = self.edges.edges.of_column
         for part in self._perturbed(selection):
             assert part.edges is not None
-            absent = ~self._edges.present[part.samples]  # (s, m), unless they are kept
+            absent = ~self.edges.present[part.samples]  # (s, m), unless they are kept
             for some in self._batches(part.inputs.size(0)):
                 gradient = self._message_gradient(
                     self._as_floats(part.inputs[some]), part.edges.present[some][:, columns]
@@ -465,9 +465,9 @@ class BatchedEvaluator(Evaluator):
     ) -> tuple[Tensor, dict[str, Any]]:
         """Return the edges of copies, and the model's further arguments."""
         edge_index, extras = self._edge_index_of(copies), self.graph.extras
-        if edges is None or self._edges is None:
+        if edges is None or self.edges is None:
             return edge_index, extras.copies(copies)
-        given = edges.structure(self._edges.edges, extras.edge, self._edges.pool)
+        given = edges.structure(self.edges.edges, extras.edge, self.edges.pool)
         return (
             edge_index[:, given.present.flatten()],
             extras.copies(copies, present=given.present, changed=given.attributes),

@@ -121,14 +121,16 @@ class EvaluatorChoice:
         self._forget_if_changed()
         program = None
         reason = "it was asked for" if self._wanted == "any-model" else self._reason
-        if edges is not None:
-            reason = "edges"  # TODO
+        if edges is not None and edges.donors is not None:
+            reason = reason or "attributes of edges are redrawn"
         if not reason:
             try:
                 if self._traced is None:
                     self._traced = self._trace(graph)
-                program = self._built(self._traced, graph)
-                check(self._predictor, program, graph, draws, event, memory=self._memory)
+                program = self._built(self._traced, graph, edges is not None)
+                check(
+                    self._predictor, program, graph, draws, event, edges=edges, memory=self._memory
+                )
             except Unserved as unserved:
                 program, reason = None, str(unserved)
                 self._refuse_or_log(graph, reason)
@@ -152,9 +154,9 @@ class EvaluatorChoice:
             self._reason = str(reason)  # the model's, not the query's: do not try again
             raise
 
-    def _built(self, traced: fx.Graph, graph: ComputationalGraph) -> Program:
+    def _built(self, traced: fx.Graph, graph: ComputationalGraph, edges_vary: bool) -> Program:
         try:
-            return Program(self._predictor.model, traced, graph)
+            return Program(self._predictor.model, traced, graph, edges_vary=edges_vary)
         except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
 

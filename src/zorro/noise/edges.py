@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from zorro.elements import EDGE_ATTRIBUTES, Selection
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, Selection
 from zorro.elements.edges import EdgeElements
 from zorro.errors import InputError
 from zorro.noise.streams import key_of, words
@@ -52,6 +52,20 @@ class EdgesOfSamples:
             self.present[samples],
             None if self.redrawn is None else self.redrawn[samples],
             None if self.donors is None else self.donors[samples],
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[EdgesOfSamples | None]) -> EdgesOfSamples | None:
+        """Return the samples of several, one after the other; None where edges do not differ."""
+        every = [part for part in parts if part is not None]
+        if not every:
+            return None
+        redrawn = [part.redrawn for part in every if part.redrawn is not None]
+        donors = [part.donors for part in every if part.donors is not None]
+        return EdgesOfSamples(
+            torch.cat([part.present for part in every]),
+            torch.cat(redrawn) if redrawn else None,
+            torch.cat(donors) if donors else None,
         )
 
     def with_those_of(self, other: EdgesOfSamples, places: Tensor) -> EdgesOfSamples:
@@ -186,10 +200,12 @@ class EdgeDraws:
 
     def under(self, selection: Selection) -> EdgesOfSamples:
         """Return the edges of all samples under a selection."""
+        edges, attributes = (selection.masks.get(kind) for kind in (EDGES, EDGE_ATTRIBUTES))
         redrawn = None
-        if self.donors is not None:
-            redrawn = (~selection.edge_attributes).expand_as(self.present)
-        return EdgesOfSamples(self.present | selection.edges, redrawn, self.donors)
+        if self.donors is not None and attributes is not None:
+            redrawn = (~attributes).expand_as(self.present)
+        every = torch.ones_like(self.present[:1]) if edges is None else edges
+        return EdgesOfSamples(self.present | every, redrawn, self.donors)
 
 
 def _drawn(edges: EdgeElements, address: tuple[int, ...], samples: range) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import FEATURES, NODES, Element, Selection
+from zorro.elements import EDGES, KEPT, Element, Kind, Selection, Space
 from zorro.evaluation.batched import BatchedEvaluator
 from zorro.evaluation.traced.evaluator import TracedEvaluator
 from zorro.evaluation.traced.layers import Unserved
@@ -14,6 +14,7 @@ from zorro.evaluation.traced.program import Program
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws
+from zorro.noise.edges import EdgeDraws, EdgesOfSamples
 from zorro.question.event import Event
 
 _LARGE, _VERY_LARGE = 1 << 19, 1 << 20  # entries of the graph's features
@@ -26,21 +27,39 @@ def check(
     draws: Draws,
     event: Event | None,
     *,
+    edges: EdgeDraws | None = None,
     memory: int,
 ) -> None:
     """Raise `Unserved` unless a program gives the model's scores on this query.
 
-    Both are run on a few samples with nothing selected, with half of everything selected, and
-    with a node and a feature added to it and taken out; on a large graph on one sample. On a very
-    large one the model itself is run with half of everything selected alone: what the traced
+    Both are run on a few samples with nothing selected, with half of everything selected, and with
+    a node, a feature and an edge added to it and taken out; on a large graph on one sample. On a
+    very large one the model itself is run with half of everything selected alone: what the traced
     scores of the rest are compared with is what the program gives for them from the beginning.
     """
     entries = graph.x.numel()
     samples = min(1 if entries > _LARGE else 3, draws.shape[0])
-    few = DenseDraws(draws.matrices(torch.arange(samples, device=graph.x.device)))
+    every = torch.arange(samples, device=graph.x.device)
+    few = DenseDraws(draws.matrices(every))
+    few_edges = None if edges is None else edges.only(every)
+    kinds: tuple[Kind, ...] = KEPT if edges is None else (*KEPT, EDGES)
+    space = Space(
+        graph.candidates.numel(),
+        graph.x.size(1),
+        kinds=kinds,
+        edges=0 if edges is None else edges.edges.count,
+        device=graph.x.device,
+    )
     independent = not program.looks_at_all_nodes
     asked = BatchedEvaluator(
-        predictor, graph, few, memory=memory, event=event, independent=independent
+        predictor,
+        graph,
+        few,
+        edges=few_edges,
+        memory=memory,
+        event=event,
+        space=space,
+        independent=independent,
     )
     try:
         traced = TracedEvaluator(
@@ -51,9 +70,16 @@ def check(
         again = [traced.scores(selection) for selection in selections[len(run) :]]
     except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
-    noise = few.matrices(torch.arange(few.shape[0], device=graph.x.device))
-    inputs = [torch.where(selection.mask, graph.candidate_x, noise) for selection in run]
-    theirs = torch.cat([asked.run(torch.cat(inputs)), *again])
+    noise = few.matrices(every)
+    theirs = torch.cat(
+        [
+            asked.run(
+                torch.cat([torch.where(one.mask, graph.candidate_x, noise) for one in run]),
+                EdgesOfSamples.joined([asked.edges_under(one) for one in run]),
+            ),
+            *again,
+        ]
+    )
     if not predictor.same(ours, theirs):
         worst = int((ours - theirs).abs().amax(-1).argmax())
         raise Unserved(
@@ -72,25 +98,33 @@ def _trial(traced: TracedEvaluator, *, each: int) -> tuple[list[Selection], Tens
         each: elements of each kind that are toggled.
     """
     generator = torch.Generator().manual_seed(0)
-    half = Selection.of(
-        torch.rand(traced.shape[0], generator=generator).to(traced.device) < 0.5,
-        torch.rand(traced.shape[1], generator=generator).to(traced.device) < 0.5,
+    half = Selection(
+        traced.space,
+        {
+            kind: torch.rand(size, generator=generator).to(traced.device) < 0.5
+            for kind, size in traced.space.sizes.items()
+        },
     )
-    row = _one_of_each(half.nodes)[:each]
-    column = _one_of_each(half.features)[:each]
+    members = {kind: _one_of_each(mask)[:each] for kind, mask in half.masks.items()}
     scores = torch.cat(
         [
             traced.scores(half),
             traced.scores(traced.nothing),
-            *traced.scores_toggling(half, NODES, row),
-            *traced.scores_toggling(half, FEATURES, column),
+            *(
+                one
+                for kind, some in members.items()
+                for one in traced.scores_toggling(half, kind, some)
+            ),
         ]
     )
     selections = [
         half,
         traced.nothing,
-        *[half.toggled(Element(NODES, int(index))) for index in row],
-        *[half.toggled(Element(FEATURES, int(index))) for index in column],
+        *(
+            half.toggled(Element(kind, index))
+            for kind, some in members.items()
+            for index in some.tolist()
+        ),
     ]
     return selections, scores
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from zorro.evaluation.traced.presence import Presence
+
 _CACHED = 1 << 17  # numbers of messages
+_MOST_ABSENT = 30.0  # by which the logit of an edge that is not there counts as higher
 
 # Numbers of all messages that are made at once: what stays in the caches, or in a GPU's memory.
 _CPU_MESSAGES = 1 << 18
@@ -25,6 +28,19 @@ class Edges:
     sender: Tensor  # (e,) rows read
     receiver: Tensor  # (e,) rows written, ascending
     own: Tensor  # (r,) where each written row stands among the rows read
+    origin: Tensor | None = None  # (e,) columns of the graph's edge index, −1 for added loops
+    presence: Presence | None = None  # which of them there are in each input; all when None
+
+    @cached_property
+    def present(self) -> Tensor | None:
+        """How much of each edge there is in each input, (e, B)."""
+        if self.presence is None or self.origin is None:
+            return None
+        return self.presence.of(self.origin)
+
+    def within(self, presence: Presence | None) -> Edges:
+        """Return the edges as far as they are present."""
+        return self if presence is None else replace(self, presence=presence)
 
     @cached_property
     def counts(self) -> list[int]:
@@ -56,33 +72,45 @@ class Edges:
 
     def only(self, wanted: Tensor) -> Edges:
         """Return the edges where a mask (e,) is true, into the same rows."""
-        return Edges(self.ids[wanted], self.sender[wanted], self.receiver[wanted], self.own)
+        return self._picked(wanted, self.receiver[wanted], self.own)
 
     def _part(self, rows: slice, edges: slice) -> Edges:
-        return Edges(
-            self.ids[edges],
-            self.sender[edges],
-            self.receiver[edges] - rows.start,
-            self.own[rows],
-        )
+        return self._picked(edges, self.receiver[edges] - rows.start, self.own[rows])
+
+    def _picked(self, edges: Tensor | slice, receiver: Tensor, own: Tensor) -> Edges:
+        origin = None if self.origin is None else self.origin[edges]
+        return Edges(self.ids[edges], self.sender[edges], receiver, own, origin, self.presence)
 
     def received(self, values: Tensor) -> Tensor:
         """Return values (m, …) at the rows that the edges lead to, (e, …)."""
         return values[self.own[self.receiver]]
 
     def softmax(self, logits: Tensor) -> Tensor:
-        """Normalise logits (e, B, H) over the edges into each row."""
+        """Normalise logits (e, B, H) over the edges into each row that are present."""
         rows = self.own.numel()
         shape = (rows, *logits.shape[1:])
         highest = logits.new_full(shape, -torch.inf)
         receiver = self.receiver.view(-1, *[1] * (logits.dim() - 1)).expand_as(logits)
-        highest.scatter_reduce_(0, receiver, logits.detach(), "amax")
-        weights = (logits - highest[self.receiver]).exp()
+        present = None if self.present is None else self.present.unsqueeze(-1)  # (e, B, 1)
+        known = logits.detach()
+        if present is not None:
+            known = known.masked_fill(present == 0, -torch.inf)
+        highest.scatter_reduce_(0, receiver, known, "amax")
+        if present is not None:
+            # Absent edges may have higher ones; their weight is 0, and its gradient is bounded.
+            highest = highest.masked_fill(highest == -torch.inf, 0.0)
+            weights = (logits - highest[self.receiver]).clamp(max=_MOST_ABSENT).exp() * present
+        else:
+            weights = (logits - highest[self.receiver]).exp()
         total = logits.new_zeros(shape).index_add_(0, self.receiver, weights)
         return weights / (total + 1e-16)[self.receiver]
 
     def summed(self, messages: Tensor) -> Tensor:
-        """Add up messages (e, B, …) at their receivers, (r, B, …)."""
+        """Add up messages (e, B, …) at their receivers, (r, B, …), of edges that are present."""
+        if self.present is not None:
+            messages = messages * self.present.view(
+                *messages.shape[:2], *[1] * (messages.dim() - 2)
+            )
         total = messages.new_zeros(self.own.numel(), *messages.shape[1:])
         return total.index_add_(0, self.receiver, messages)
 

@@ -11,7 +11,7 @@ from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
 from zorro.cut.perturbed import Perturbed
-from zorro.elements import Selection
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Kind, Selection
 from zorro.evaluation.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
 from zorro.evaluation.traced.change import Change
@@ -20,6 +20,7 @@ from zorro.evaluation.traced.entry import entries_of
 from zorro.evaluation.traced.heard_entry import heard_entries_of
 from zorro.evaluation.traced.heard_terms import HeardTerms
 from zorro.evaluation.traced.linear_terms import LinearTerms
+from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.program import Program, Record
 from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
@@ -57,6 +58,11 @@ class _Base:
     scores: Tensor  # (S, C)
     record: Record
     recorded: bool
+    edges: EdgesOfSamples | None = None
+
+    def present_in(self, samples: Tensor) -> Tensor | None:
+        """Return which edges (b, m) some samples have, where that varies."""
+        return None if self.edges is None else self.edges.present[samples]
 
 
 class TracedEvaluator(Evaluator):
@@ -104,6 +110,7 @@ class TracedEvaluator(Evaluator):
         self.graph = graph
         self.event = batched.event
         self.space = batched.space
+        self._features_vary = bool({NODES, FEATURES} & set(self.space.kinds))
         self.samples = draws.shape[0]
         self._runs = 0
         self._predictor = predictor
@@ -277,38 +284,86 @@ class TracedEvaluator(Evaluator):
         return self._settled(scores, ran, selection, rows=rows)
 
     def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
-        raise NotImplementedError
+        base, drawn = self._base(selection), self._batched.edges
+        assert base.edges is not None
+        assert drawn is not None
+        scores = base.scores.expand(edges.numel(), -1, -1).clone()  # (k, S, C)
+        now = base.edges.present[:, edges].t()  # (k, S)
+        wanted = torch.where(selection.edges[edges].unsqueeze(1), drawn.present[:, edges].t(), True)
+        ran = now != wanted
+        for some in _chunks(ran.nonzero(), self._pairs_at_once):
+            candidate, sample = some.t()
+            present = base.edges.present[sample]  # (b, m)
+            each = torch.arange(sample.numel(), device=self.device)
+            present[each, edges[candidate]] = wanted[candidate, sample]
+            few = {node: _of_samples(state, sample) for node, state in base.states.items()}
+            with self._running(sample.numel()):
+                output = self._program.run(few, presence=self._presence(present))
+            scores[candidate, sample] = self._predictor.read(output)
+        return self._settled(scores, ran, selection, edges=edges)
 
     def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
-        raise NotImplementedError
+        return self._batched.scores_toggling(selection, EDGE_ATTRIBUTES, edges)
+
+    def _presence(self, present: Tensor | None, *, differentiable: bool = False) -> Presence | None:
+        """Return the edges of inputs (b, m) as the program takes them, if they vary."""
+        if present is None:
+            return None
+        columns = present[:, self.graph.edges.of_column].t().to(self._x.dtype)  # (e, b)
+        return Presence(columns.requires_grad_(differentiable))
 
     def gains(self, selection: Selection) -> Gains:
         """Return what each element would add, from a backward pass through the traced model."""
-        base = self._base(selection, recorded=True)  # the best are tested next
-        gradients = self._gradients(base)  # of each entry, (q, S, h)
-        nodes, features = torch.zeros_like(self._x[:, 0]), torch.zeros_like(self._x[0])
-        for terms in self._terms:
-            nodes += terms.node_gains(gradients, selection)
-            features += terms.feature_gains(gradients, selection)
-        return self._by_kind(nodes / self.samples, features / self.samples)
+        base = self._base(selection, recorded=self._features_vary)  # the best are tested next
+        gradients, of_edges = self._gradients(base)  # of each entry, (q, S, h)
+        found: dict[Kind, Tensor] = {}
+        if self._features_vary:
+            nodes, features = torch.zeros_like(self._x[:, 0]), torch.zeros_like(self._x[0])
+            for terms in self._terms:
+                nodes += terms.node_gains(gradients, selection)
+                features += terms.feature_gains(gradients, selection)
+            found.update(self._by_kind(nodes / self.samples, features / self.samples))
+        if of_edges is not None:
+            found[EDGES] = of_edges / self.samples
+        return found
 
-    def _gradients(self, base: _Base) -> dict[fx.Node, Tensor]:
-        """Return the gradient of the event's log-probability for each entry's states."""
-        parts = []
+    def _gradients(self, base: _Base) -> tuple[dict[fx.Node, Tensor], Tensor | None]:
+        """Return the gradient of the event's log-probability for each entry's states.
+
+        And what each edge (m,) would add to it, over the samples in which it is missing by chance.
+        """
+        parts: list[tuple[Tensor, ...]] = []
         every = torch.arange(self.samples, device=self.device)
+        total: Tensor | None = None
         for some in _chunks(every, self._pairs_at_once):
-            few = {
-                node: state[:, some].detach().requires_grad_()
-                for node, state in base.states.items()
-            }
+            few = {node: _of_samples(state, some) for node, state in base.states.items()}
+            if self._features_vary:
+                few = {node: state.detach().requires_grad_() for node, state in few.items()}
+            watched = list(few.values()) if self._features_vary else []
             self._on_batch()
             self._runs += some.numel()
             with undisturbed(self._predictor.model), torch.enable_grad():
-                scores = self._predictor.read(self._program.run(few))
+                presence = self._presence(base.present_in(some), differentiable=True)
+                if presence is not None:
+                    watched.append(presence.columns)
+                scores = self._predictor.read(self._program.run(few, presence=presence))
                 aim = self.event.log_probability(scores).sum()
-                parts.append(torch.autograd.grad(aim, list(few.values())))
+                found = torch.autograd.grad(aim, watched)
+            if self._features_vary:
+                parts.append(found[: len(few)])
+            if presence is not None:
+                gained = self._gained_by_edges(found[-1], some)
+                total = gained if total is None else total + gained
         joined = [torch.cat(gradients, dim=1) for gradients in zip(*parts, strict=True)]
-        return dict(zip(base.states, joined, strict=True))
+        return dict(zip(base.states, joined, strict=bool(joined))), total
+
+    def _gained_by_edges(self, gradient: Tensor, samples: Tensor) -> Tensor:
+        """Return what edges (m,) add where they are missing by chance, of a gradient (e, b)."""
+        drawn = self._batched.edges
+        assert drawn is not None
+        by_edge = self._x.new_zeros(drawn.edges.count, samples.numel())
+        by_edge.index_add_(0, drawn.edges.of_column, gradient)
+        return (by_edge * ~drawn.present[samples].t()).sum(1)
 
     def _run_pairs(
         self,
@@ -341,7 +396,10 @@ class TracedEvaluator(Evaluator):
                 few = {node: change.part(part) for node, change in changes.items()}
                 with self._running(sample[part].numel()):
                     output = self._program.run_changes(
-                        few, base.record, always_by_row=self._always_by_row
+                        few,
+                        base.record,
+                        self._presence(base.present_in(sample[part])),
+                        always_by_row=self._always_by_row,
                     )
                 scores[candidate[part], sample[part]] = self._predictor.read(output)
             ran[candidate, sample] = True
@@ -359,8 +417,9 @@ class TracedEvaluator(Evaluator):
             return last
         self._last = last = None  # it may be large, and so is the next one
         states = self._noise_states
-        if not selection.keeps_no_feature:
+        if self._features_vary and not selection.keeps_no_feature:
             states = _summed([states, *(terms.added(selection) for terms in self._terms)])
+        edges = self.edges_under(selection)
         records: list[Record] = []
         parts: list[Tensor] = []
         for first in range(0, self.samples, self._pairs_at_once):
@@ -368,14 +427,14 @@ class TracedEvaluator(Evaluator):
             few = {node: state[:, some] for node, state in states.items()}  # nothing is copied
             record = Record() if recorded else None
             with self._running(some.stop - some.start):
-                parts.append(self._predictor.read(self._program.run(few, record)))
+                presence = self._presence(None if edges is None else edges.present[some])
+                parts.append(self._predictor.read(self._program.run(few, record, presence)))
             records.extend([] if record is None else [record])
         scores = torch.cat(parts)
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
         scores = self._settled(scores.unsqueeze(0), ran.unsqueeze(0), selection)[0]
-        self._last = _Base(
-            selection, states, scores, Record.joined(records) if recorded else Record(), recorded
-        )
+        record = Record.joined(records) if recorded else Record()
+        self._last = _Base(selection, states, scores, record, recorded, edges)
         return self._last
 
     @contextmanager
@@ -393,6 +452,7 @@ class TracedEvaluator(Evaluator):
         *,
         rows: Tensor | None = None,
         columns: Tensor | None = None,
+        edges: Tensor | None = None,
     ) -> Tensor:
         """Replace scores that are too close to call by the model's own.
 
@@ -401,7 +461,8 @@ class TracedEvaluator(Evaluator):
             ran: (k, S), those that are not the selection's own.
             selection: what the candidates are added to.
             rows: (k,) the candidates, if they are nodes;
-            columns: (k,) if they are features.
+            columns: (k,) if they are features;
+            edges: (k,) if they are edges.
         """
         clear = self.event.gap(scores) > self._close * (1 + scores.abs().amax(-1))
         unsure = (ran & ~clear).nonzero()  # (u, 2): candidate, sample
@@ -419,7 +480,13 @@ class TracedEvaluator(Evaluator):
                 out = selection.features[columns[candidate]].unsqueeze(1)
                 mask[each, :, columns[candidate]] = selection.nodes & ~out
             noise = self._noise_of(sample.tolist())  # (u, n, d)
-            scores[candidate, sample] = self._batched.run(torch.where(mask, self._x, noise))
+            under = self.edges_under(selection)
+            there = None if under is None else under.part(sample)
+            if edges is not None and there is not None and self._batched.edges is not None:
+                is_out = selection.edges[edges[candidate]]
+                drawn = self._batched.edges.present[sample, edges[candidate]]
+                there.present[each, edges[candidate]] = torch.where(is_out, drawn, True)
+            scores[candidate, sample] = self._batched.run(torch.where(mask, self._x, noise), there)
         return scores
 
     def _noise_of(self, samples: list[int]) -> Tensor:
@@ -444,6 +511,13 @@ def _summed(parts: Sequence[Mapping[fx.Node, Tensor]]) -> dict[fx.Node, Tensor]:
         for node, state in part.items():
             total[node] = total[node] + state if node in total else state
     return total
+
+
+def _of_samples(state: Tensor, samples: Tensor) -> Tensor:
+    """Return the states (q, b, h) of some samples; nothing is copied where all have the same."""
+    if state.stride(1) == 0:
+        return state[:, :1].expand(-1, samples.numel(), -1)
+    return state[:, samples]
 
 
 def _chunks(values: Tensor, size: int) -> list[Tensor]:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from zorro.evaluation.traced.change import Change, ChangedRows
 from zorro.evaluation.traced.heard import Heard
+from zorro.evaluation.traced.presence import Presence
 
 # Matrices with more non-zeros than this are multiplied as dense ones, and so are small ones.
 _DENSE_SHARE = 0.1
@@ -137,16 +138,17 @@ class Plan:
     weights: tuple[Tensor | None, ...]  # W_k, each (d, h); None is the identity
     bias: Tensor | None  # (h,), or (q, h) where it is another for each row
     after: Callable[[Tensor], Tensor] | None = None  # of each row: (…, h) → (…, o)
-    combine: Callable[[Tensor], Tensor] | None = None  # of all rows: (q, B, h) → (r, B, o)
+    # Of all rows, and of which edges there are: (q, B, h) → (r, B, o).
+    combine: Callable[[Tensor, Presence | None], Tensor] | None = None
     combine_change: Callable[[Change], ChangedRows] | None = None  # what a change does to them
     looks_at_all_nodes: bool = False  # also in other parts of the graph
     heard: Heard | None = None  # a further term of the state, only of a plan on the features
     on_features: Callable[[], Plan] | None = None  # the plan where the input is the features
 
-    def finish(self, state: Tensor) -> Tensor:
+    def finish(self, state: Tensor, presence: Presence | None = None) -> Tensor:
         """Return the output (r, B, o) of a state (q, B, h)."""
         if self.combine is not None:
-            return self.combine(state)
+            return self.combine(state, presence)
         if self.after is None:
             return state
         rows, batch = state.shape[:2]

@@ -21,6 +21,7 @@ from zorro.evaluation.traced.layers import Step, Unserved, plan_of
 from zorro.evaluation.traced.layers.pooling import plan_pooling
 from zorro.evaluation.traced.layers.row_wise import refuse_if_it_looks_at_all_nodes
 from zorro.evaluation.traced.plan import Plan
+from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.rows import Projection, Rows
 from zorro.graph.edge_index import ascending
 from zorro.model.model_state import undisturbed
@@ -86,11 +87,20 @@ class Program:
         model: the traced model.
         traced: its graph.
         graph: the query's computational graph.
+        edges_vary: whether inputs differ in which edges there are.
     """
 
-    def __init__(self, model: nn.Module, traced: fx.Graph, graph: ComputationalGraph) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        traced: fx.Graph,
+        graph: ComputationalGraph,
+        *,
+        edges_vary: bool = False,
+    ) -> None:
         self._model = model
         self._graph = graph
+        self.edges_vary = edges_vary
         self._modules = dict(model.named_modules())
         self._nodes = list(traced.nodes)
         self._static: dict[fx.Node, Any] = {}  # what does not depend on the features
@@ -126,12 +136,18 @@ class Program:
             self._kept[name] = make()
         return cast(T, self._kept[name])
 
-    def run(self, states: Mapping[fx.Node, Tensor], record: Record | None = None) -> Tensor:
+    def run(
+        self,
+        states: Mapping[fx.Node, Tensor],
+        record: Record | None = None,
+        presence: Presence | None = None,
+    ) -> Tensor:
         """Return the scores (B, C) at the query from the entries' states, each (q, B, h).
 
         Args:
             states: of all entries.
             record: takes down what `run_changes` starts from.
+            presence: which edges there are, where that varies.
         """
         values: dict[fx.Node, Any] = dict(self._static)
         for node in self._nodes:
@@ -145,7 +161,7 @@ class Program:
                 if state is None:
                     given = self._inputs[node]
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
-                values[node] = _Values(plan.finish(state))
+                values[node] = _Values(plan.finish(state, presence))
                 if record is not None and node not in states:  # those are the caller's
                     record.states[node] = state
             else:
@@ -155,7 +171,12 @@ class Program:
         raise Unserved("it has no output")
 
     def run_changes(
-        self, changes: Mapping[fx.Node, Change], record: Record, *, always_by_row: bool = False
+        self,
+        changes: Mapping[fx.Node, Change],
+        record: Record,
+        presence: Presence | None = None,
+        *,
+        always_by_row: bool = False,
     ) -> Tensor:
         """Return the scores (P, C) of inputs that differ little from recorded samples.
 
@@ -165,6 +186,7 @@ class Program:
         Args:
             changes: of all entries' states.
             record: of the samples that the changes are relative to.
+            presence: which edges there are in each input, where that varies.
             always_by_row: do so even where it is more work.
         """
         sample = next(iter(changes.values())).sample
@@ -175,11 +197,11 @@ class Program:
             if node.op == "output":
                 return _scores(self._dense(_only(node), values, record, sample))
             if node in changes:
-                values[node] = _entered(self._plans[node], changes[node], always_by_row)
+                values[node] = _entered(self._plans[node], changes[node], presence, always_by_row)
             elif node in self._plans:
                 plan = self._plans[node]
                 values[node] = _Values(
-                    plan.finish(self._changed_state(node, values, record, sample))
+                    plan.finish(self._changed_state(node, values, record, sample), presence)
                 )
             elif node in record.values:
                 values[node] = self._row_wise_on_changes(node, values, record, sample)
@@ -256,11 +278,27 @@ class Program:
         self._static[placeholders[1]] = self._graph.edge_index
         for node in placeholders[2:]:
             self._static[node] = extras.get(str(node.target))
+        if self.edges_vary:
+            self._refuse_use_of_edges(placeholders[1:])
         for node in self._nodes:
             if node.op == "get_attr":
                 self._static[node] = operator.attrgetter(str(node.target))(self._model)
             elif node.op in ("call_function", "call_method", "call_module"):
                 self._mark(node)
+
+    def _refuse_use_of_edges(self, placeholders: Sequence[fx.Node]) -> None:
+        """Raise `Unserved` where something else than a layer reads the edges, which vary."""
+        of_edges = {
+            node
+            for number, node in enumerate(placeholders)
+            if number == 0 or str(node.target) in self._graph.extras.edge
+        }
+        for node in self._nodes:
+            if of_edges.isdisjoint(node.all_input_nodes):
+                continue
+            module = self._modules.get(str(node.target)) if node.op == "call_module" else None
+            if not isinstance(module, MessagePassing):
+                raise Unserved(f"{node.target} reads the edges, which come and go")
 
     def _mark(self, node: fx.Node) -> None:
         inputs = node.all_input_nodes
@@ -291,7 +329,9 @@ class Program:
 
     def _need_inputs(self, node: fx.Node) -> None:
         wanted = self._needed[node]
-        rows = Rows(wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype)
+        rows = Rows(
+            wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype, self.edges_vary
+        )
         call = self._planned_call(node)
         if call is not None:
             given, plan = call
@@ -468,7 +508,9 @@ def _leaves(value: Any) -> list[Tensor]:
     )
 
 
-def _entered(plan: Plan, change: Change, always_by_row: bool) -> _Values | ChangedRows:
+def _entered(
+    plan: Plan, change: Change, presence: Presence | None, always_by_row: bool
+) -> _Values | ChangedRows:
     """Return an entry's output, of the changed rows alone where that is less work."""
     worth = always_by_row or change.numbers >= (_CUDA_WORTH if change.base.is_cuda else _WORTH)
     if worth and plan.combine_change is not None:
@@ -479,7 +521,7 @@ def _entered(plan: Plan, change: Change, always_by_row: bool) -> _Values | Chang
             row, column = changed.nonzero(as_tuple=True)
             states = change.states_at(row, column)
             return ChangedRows(row, column, states if plan.after is None else plan.after(states))
-    return _Values(plan.finish(change.states()))
+    return _Values(plan.finish(change.states(), presence))
 
 
 def _scores(output: _Values) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from zorro.evaluation.traced.change import Change, ChangedRows
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.heard import Heard
 from zorro.evaluation.traced.plan import Mixing, Plan
+from zorro.evaluation.traced.presence import Presence
 
 
 class Projection(NamedTuple):
@@ -42,6 +43,7 @@ class Rows:
     nodes: int
     device: torch.device
     dtype: torch.dtype
+    edges_vary: bool = False  # whether inputs differ in which edges there are
 
     def matrix(self, edge_index: Tensor, weight: Tensor | None, *, flow: str) -> sp.csr_matrix:
         """Return the matrix (nodes, nodes) that sums weighted messages at their receivers."""
@@ -132,6 +134,7 @@ class Rows:
         flow: str,
         in_parts: bool = False,
         combine_change: Callable[[Change, Edges], ChangedRows] | None = None,
+        origin: Tensor | None = None,
     ) -> Plan:
         """Plan a layer that projects its input and is not linear in what it then does.
 
@@ -143,12 +146,18 @@ class Rows:
             flow: PyG's message direction.
             in_parts: give `combine` few edges at a time, for it makes a message of each.
             combine_change: gives the rows of the output that a change of the state reaches.
+            origin: (e,) which column of the graph's edge index each edge is, −1 for added loops;
+                the columns themselves when None.
         """
         needs, edges = self._edges(edge_index, flow=flow)
+        if self.edges_vary:
+            edges = replace(edges, origin=edges.ids if origin is None else origin[edges.ids])
+            combine_change = None  # it knows of no edges that come and go
 
-        def combined(state: Tensor) -> Tensor:
+        def combined(state: Tensor, presence: Presence | None) -> Tensor:
             parts = _split(state, projections)
-            rows = [combine(parts, some) for some in (edges.parts(state) if in_parts else [edges])]
+            there = edges.within(presence)
+            rows = [combine(parts, some) for some in (there.parts(state) if in_parts else [there])]
             return rows[0] if len(rows) == 1 else torch.cat(rows)
 
         return Plan(
@@ -178,7 +187,7 @@ class Rows:
             mixings=(self._unmixed(needs),),
             weights=(self._weight(projections),),
             bias=self._bias(projections),
-            combine=lambda state: combine(_split(state, projections), self.wanted),
+            combine=lambda state, _: combine(_split(state, projections), self.wanted),
             looks_at_all_nodes=True,
         )
 
@@ -199,7 +208,7 @@ class Rows:
             mixings=(self._unmixed(needs),),
             weights=(None,),
             bias=None,
-            combine=lambda state: torch.stack([reduce(state[each]) for each in places]),
+            combine=lambda state, _: torch.stack([reduce(state[each]) for each in places]),
         )
 
     def _picking(self, rows: Tensor, count: int) -> Mixing:

@@ -19,6 +19,7 @@ from zorro.evaluation.traced.layers import (
     pna,
     pooling,
     relational,
+    varying,
 )
 from zorro.evaluation.traced.layers.composition import COMPOSITIONS, Step, composes
 from zorro.evaluation.traced.layers.registry import LAYERS, Unserved, plan_of, serves
@@ -40,4 +41,5 @@ __all__ = [
     "pooling",
     "relational",
     "serves",
+    "varying",
 ]

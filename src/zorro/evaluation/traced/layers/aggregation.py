@@ -13,6 +13,7 @@ from torch_geometric.nn import aggr as pyg
 
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.layers.registry import Unserved
+from zorro.evaluation.traced.rows import Rows
 
 Reduction = Callable[[Any, Tensor], Tensor]  # an aggregation and messages (k, …) → (…)
 
@@ -28,6 +29,8 @@ def aggregated(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
     Returns:
         (r, B, C'), with a multiple of the columns where the aggregation gives several values.
     """
+    if edges.present is not None:
+        return _of_those_present(aggregation, messages, edges)
     if isinstance(aggregation, pyg.DegreeScalerAggregation):
         return _scaled(aggregation, aggregated(aggregation.aggr, messages, edges), edges)
     if isinstance(aggregation, pyg.MultiAggregation):
@@ -51,13 +54,18 @@ def by_index(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
     return flat.view(rows, batch, -1)
 
 
-def refuse_if_unknown(aggregation: Any) -> None:
+def refuse_if_unknown(aggregation: Any, rows: Rows) -> None:
     """Raise `Unserved` for an aggregation that is not among those here."""
+    if rows.edges_vary:
+        if type(aggregation) not in _OF_THOSE_PRESENT:
+            name = type(aggregation).__name__
+            raise Unserved(f"{name} is not among the aggregations it knows of edges that vary")
+        return
     if isinstance(aggregation, pyg.DegreeScalerAggregation):
-        refuse_if_unknown(aggregation.aggr)
+        refuse_if_unknown(aggregation.aggr, rows)
     elif isinstance(aggregation, pyg.MultiAggregation):
         for one in aggregation.aggrs:
-            refuse_if_unknown(one)
+            refuse_if_unknown(one, rows)
     elif type(aggregation) not in REDUCTIONS:
         raise Unserved(f"{type(aggregation).__name__} is not among the aggregations it knows")
 
@@ -72,6 +80,15 @@ def is_column_by_column(aggregation: Any) -> bool:
     return all(parameter.numel() == 1 for parameter in aggregation.parameters())
 
 
+def _of_those_present(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
+    """Aggregate messages (e, B, C) along the edges that there are, (r, B, C)."""
+    assert edges.present is not None
+    reduction = _OF_THOSE_PRESENT[type(aggregation)]
+    pieces = torch.split(messages, edges.counts)
+    presents = torch.split(edges.present.unsqueeze(-1), edges.counts)  # (k, B, 1)
+    return torch.stack([reduction(*both) for both in zip(pieces, presents, strict=True)])
+
+
 def _scaled(scaling: Any, values: Tensor, edges: Edges) -> Tensor:
     """Return values (r, B, C) scaled by the receivers' degrees in each of the wanted ways."""
     degree = torch.tensor(edges.counts, device=values.device, dtype=values.dtype).view(-1, 1, 1)
@@ -84,6 +101,21 @@ def _scaled(scaling: Any, values: Tensor, edges: Edges) -> Tensor:
         "inverse_linear": scaling.avg_deg_lin / least,
     }
     return torch.cat([values * factors[name] for name in scaling.scaler], dim=-1)
+
+
+def _sum_present(messages: Tensor, present: Tensor) -> Tensor:
+    return (messages * present).sum(0)
+
+
+def _mean_present(messages: Tensor, present: Tensor) -> Tensor:
+    return (messages * present).sum(0) / present.sum(0).clamp(min=1)
+
+
+def _max_present(messages: Tensor, present: Tensor) -> Tensor:
+    if messages.size(0) == 0:
+        return messages.sum(0)
+    highest = messages.masked_fill(present == 0, -torch.inf).amax(0)
+    return highest.masked_fill((present == 0).all(0), 0.0)
 
 
 def _sum(aggregation: Any, messages: Tensor) -> Tensor:
@@ -166,4 +198,10 @@ REDUCTIONS: dict[type[Any], Reduction] = {
     pyg.PowerMeanAggregation: _power_mean,
     pyg.QuantileAggregation: _quantiles,
     pyg.MedianAggregation: _quantiles,
+}
+# Of messages (k, B, C) along edges of which there is as much as (k, B, 1) says.
+_OF_THOSE_PRESENT: dict[type[Any], Callable[[Tensor, Tensor], Tensor]] = {
+    pyg.SumAggregation: _sum_present,
+    pyg.MeanAggregation: _mean_present,
+    pyg.MaxAggregation: _max_present,
 }

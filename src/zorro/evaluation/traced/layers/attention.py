@@ -21,7 +21,7 @@ from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Projection, Rows
 
 
-@serves(gnn.GATConv)
+@serves(gnn.GATConv, edges=True)
 def _gat(
     layer: Any,
     rows: Rows,
@@ -32,7 +32,7 @@ def _gat(
 ) -> Plan:
     if layer.lin is None or return_attention_weights is not None:
         raise Unserved("GATConv for bipartite graphs or with returned attention")
-    edge_index, edge_attr = _with_self_loops(layer, rows, edge_index, edge_attr)
+    edge_index, edge_attr, origin = _with_self_loops(layer, rows, edge_index, edge_attr)
     heads, width = layer.heads, layer.out_channels
     by_edge = _projected_edges(layer, edge_attr)
     shift = None if by_edge is None else (by_edge * layer.att_edge).sum(-1)  # (e, H)
@@ -60,10 +60,10 @@ def _gat(
         shift,
         lambda sums, residual: _with_the_rest(layer, sums, residual),
     )
-    return _attention(layer, rows, edge_index, [layer.lin], combine, combine_change)
+    return _attention(layer, rows, edge_index, [layer.lin], combine, combine_change, origin)
 
 
-@serves(gnn.GATv2Conv)
+@serves(gnn.GATv2Conv, edges=True)
 def _gatv2(
     layer: Any,
     rows: Rows,
@@ -73,7 +73,7 @@ def _gatv2(
 ) -> Plan:
     if return_attention_weights is not None:
         raise Unserved("GATv2Conv with returned attention")
-    edge_index, edge_attr = _with_self_loops(layer, rows, edge_index, edge_attr)
+    edge_index, edge_attr, origin = _with_self_loops(layer, rows, edge_index, edge_attr)
     heads = layer.heads
     by_edge = _projected_edges(layer, edge_attr)
 
@@ -87,10 +87,11 @@ def _gatv2(
         attention = edges.softmax((both * layer.att).sum(-1))  # (e, B, H)
         return _joined(layer, edges.weighted_sum(attention, x), parts, edges)
 
-    return _attention(layer, rows, edge_index, [layer.lin_l, layer.lin_r], combine)
+    projections = [layer.lin_l, layer.lin_r]
+    return _attention(layer, rows, edge_index, projections, combine, origin=origin)
 
 
-@serves(gnn.TransformerConv)
+@serves(gnn.TransformerConv, edges=True)
 def _transformer(
     layer: Any,
     rows: Rows,
@@ -128,7 +129,7 @@ def _transformer(
     return _attention(layer, rows, edge_index, projections, combine)
 
 
-@serves(gnn.SuperGATConv)
+@serves(gnn.SuperGATConv, edges=True)
 def _super_gat(
     layer: Any,
     rows: Rows,
@@ -136,7 +137,7 @@ def _super_gat(
     neg_edge_index: Tensor | None = None,
     batch: Tensor | None = None,
 ) -> Plan:
-    edge_index, _ = _with_self_loops(layer, rows, edge_index, None)
+    edge_index, _, origin = _with_self_loops(layer, rows, edge_index, None)
     heads, width = layer.heads, layer.out_channels
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
@@ -150,22 +151,25 @@ def _super_gat(
         attention = edges.softmax(functional.leaky_relu(logits, layer.negative_slope))
         return _joined(layer, edges.weighted_sum(attention, x), parts, edges)
 
-    return _attention(layer, rows, edge_index, [layer.lin], combine)
+    return _attention(layer, rows, edge_index, [layer.lin], combine, origin=origin)
 
 
 def _with_self_loops(
     layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None
-) -> tuple[Tensor, Tensor | None]:
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Return edges and attributes as the layer completes them, and which column each edge is."""
     if not layer.add_self_loops:
-        return edge_index, edge_attr
+        return edge_index, edge_attr, None
+    fill = getattr(layer, "fill_value", None)
+    if rows.edges_vary and edge_attr is not None and isinstance(fill, str):
+        raise Unserved(f"{type(layer).__name__} gives loops the {fill} of edges that come and go")
+    others = (edge_index[0] != edge_index[1]).nonzero().flatten()
     edge_index, edge_attr = remove_self_loops(edge_index, edge_attr)
-    looped: tuple[Tensor, Tensor | None] = add_self_loops(
-        edge_index,
-        edge_attr,
-        fill_value=getattr(layer, "fill_value", None),
-        num_nodes=rows.nodes,
+    edge_index, edge_attr = add_self_loops(
+        edge_index, edge_attr, fill_value=fill, num_nodes=rows.nodes
     )
-    return looped
+    loops = others.new_full((edge_index.size(1) - others.numel(),), -1)
+    return edge_index, edge_attr, torch.cat([others, loops])
 
 
 def _projected_edges(layer: Any, edge_attr: Tensor | None) -> Tensor | None:
@@ -183,6 +187,7 @@ def _attention(
     projections: list[Any],
     combine: Callable[[list[Tensor], Edges], Tensor],
     combine_change: Callable[[Change, Edges], ChangedRows] | None = None,
+    origin: Tensor | None = None,
 ) -> Plan:
     """Plan an attention layer from its projections, and its residual one where it has one."""
     only_sums(layer)
@@ -194,6 +199,7 @@ def _attention(
         combine,
         flow=layer.flow,
         combine_change=combine_change,
+        origin=origin,
     )
 
 

@@ -18,9 +18,9 @@ from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Projection, Rows
 
 
-@serves(gnn.EdgeConv)
+@serves(gnn.EdgeConv, edges=True)
 def _edge(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     first, rest = split_first_linear(layer.nn)
     projections = []
     if first is not None:
@@ -40,7 +40,7 @@ def _edge(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
     return rows.attended(edge_index, projections, combine, flow=layer.flow, in_parts=True)
 
 
-@serves(gnn.NNConv)
+@serves(gnn.NNConv, edges=True)
 def _nn(
     layer: Any,
     rows: Rows,
@@ -48,7 +48,7 @@ def _nn(
     edge_attr: Tensor | None = None,
     size: Any = None,
 ) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     weights = layer.nn(edge_attr).view(-1, layer.in_channels_l, layer.out_channels)  # (e, d, o)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
@@ -62,7 +62,7 @@ def _nn(
     return rows.attended(edge_index, [], combine, flow=layer.flow, in_parts=True)
 
 
-@serves(gnn.GINEConv)
+@serves(gnn.GINEConv, edges=True)
 def _gine(
     layer: Any,
     rows: Rows,
@@ -70,7 +70,7 @@ def _gine(
     edge_attr: Tensor | None = None,
     size: Any = None,
 ) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     by_edge = edge_attr if layer.lin is None or edge_attr is None else layer.lin(edge_attr)
     if by_edge is None:
         raise Unserved("GINEConv is called without edge_attr")
@@ -84,7 +84,7 @@ def _gine(
     return rows.attended(edge_index, [], combine, flow=layer.flow, in_parts=True)
 
 
-@serves(gnn.GENConv)
+@serves(gnn.GENConv, edges=True)
 def _gen(
     layer: Any,
     rows: Rows,
@@ -92,7 +92,7 @@ def _gen(
     edge_attr: Tensor | None = None,
     size: Any = None,
 ) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     has_source, has_own = hasattr(layer, "lin_src"), hasattr(layer, "lin_dst")
     has_norm = hasattr(layer, "msg_norm")
     if has_source != has_own:
@@ -121,9 +121,9 @@ def _gen(
     return rows.attended(edge_index, projections, combine, flow=layer.flow, in_parts=True)
 
 
-@serves(gnn.CGConv)
+@serves(gnn.CGConv, edges=True)
 def _cg(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     if not isinstance(layer.channels, int):
         raise Unserved("CGConv for bipartite graphs")
     projections, by_edge = [Projection.unchanged(layer.channels, rows)], []
@@ -146,9 +146,9 @@ def _cg(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = N
     return rows.attended(edge_index, projections, combine, flow=layer.flow, in_parts=True)
 
 
-@serves(gnn.ResGatedGraphConv)
+@serves(gnn.ResGatedGraphConv, edges=True)
 def _res_gated(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     lins = [layer.lin_key, layer.lin_query, layer.lin_value]
     width = lins[0].weight.size(1) - (layer.edge_dim or 0)
     projections = [Projection(lin.weight.detach().t()[:width], lin.bias) for lin in lins]
@@ -178,7 +178,7 @@ def _general(
     edge_attr: Tensor | None = None,
     size: Any = None,
 ) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     if layer.attention and layer.attention_type != "additive":
         raise Unserved("GeneralConv(attention_type='dot_product')")
     heads, is_linear = layer.heads, not isinstance(layer.lin_self, torch.nn.Identity)

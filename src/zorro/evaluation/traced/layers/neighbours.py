@@ -44,7 +44,7 @@ def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
 
 
 def _projected_sage(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     roots = [layer.lin_r] if layer.root_weight else []
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
@@ -132,7 +132,7 @@ def _aggregating(
         finish: maps rows (r, B, d) and what they hear (r, B, d') to the output (r, B, o).
         split: how it does so, if it begins with a linear map.
     """
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
 
     def aggregate(messages: Tensor, edges: Edges) -> Tensor:
         return aggregated(layer.aggr_module, messages, edges)

@@ -18,7 +18,7 @@ from zorro.evaluation.traced.rows import Projection, Rows
 
 @serves(gnn.PNAConv)
 def _pna(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     before = [split_first_linear(tower) for tower in layer.pre_nns]
     after = [split_first_linear(tower) for tower in layer.post_nns]
     width, towers = layer.F_in, layer.towers

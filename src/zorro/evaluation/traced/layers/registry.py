@@ -12,17 +12,38 @@ from zorro.evaluation.traced.rows import Rows
 
 LayerFunction = Callable[..., Plan]
 LAYERS: dict[type[nn.Module], LayerFunction] = {}
+# Those whose plans heed which edges there are in each input.
+WITH_EDGES: dict[type[nn.Module], LayerFunction] = {}
 
 
 class Unserved(Exception):  # noqa: N818 - not an error of the caller's: the other evaluator serves
     """The traced evaluator cannot serve this model; the message says why."""
 
 
-def serves(*layers: type[nn.Module]) -> Callable[[LayerFunction], LayerFunction]:
-    """Register a function for layer types."""
+def serves(
+    *layers: type[nn.Module], edges: bool = False
+) -> Callable[[LayerFunction], LayerFunction]:
+    """Register a function for layer types.
+
+    Args:
+        layers: the types.
+        edges: whether its plans heed which edges there are, too.
+    """
 
     def register(function: LayerFunction) -> LayerFunction:
         LAYERS.update(dict.fromkeys(layers, function))
+        if edges:
+            WITH_EDGES.update(dict.fromkeys(layers, function))
+        return function
+
+    return register
+
+
+def serves_edges(*layers: type[nn.Module]) -> Callable[[LayerFunction], LayerFunction]:
+    """Register a function for layer types where inputs differ in which edges there are."""
+
+    def register(function: LayerFunction) -> LayerFunction:
+        WITH_EDGES.update(dict.fromkeys(layers, function))
         return function
 
     return register
@@ -30,9 +51,11 @@ def serves(*layers: type[nn.Module]) -> Callable[[LayerFunction], LayerFunction]
 
 def plan_of(layer: nn.Module, rows: Rows, *args: Any, **kwargs: Any) -> Plan:
     """Return the plan of a layer called with (x, *args, **kwargs)."""
-    function = LAYERS.get(type(layer))
+    known = WITH_EDGES if rows.edges_vary else LAYERS
+    function = known.get(type(layer))
     if function is None:
-        raise Unserved(f"{type(layer).__name__} is not among the layers it knows")
+        how = " with edges that come and go" if rows.edges_vary and type(layer) in LAYERS else ""
+        raise Unserved(f"{type(layer).__name__} is not among the layers it knows{how}")
     try:
         return function(layer, rows, *args, **kwargs)
     except TypeError as error:

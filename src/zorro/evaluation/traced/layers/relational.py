@@ -49,7 +49,7 @@ def _rgcn(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
 
 @serves(gnn.FiLMConv)
 def _film(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None) -> Plan:
-    refuse_if_unknown(layer.aggr_module)
+    refuse_if_unknown(layer.aggr_module, rows)
     films = [layer.film_skip, *layer.films]
     if any(split_first_linear(film)[0] is not film for film in films):
         raise Unserved("FiLMConv(nn=…) that is not one linear map")
