@@ -32,7 +32,8 @@ INSIDE = {
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
         "inference_mode memory randomness receptive_field message_masks model_state "
-        "function_model signature data_model as_module picked_output graph_model link_model predictor"
+        "function_model signature data_model as_module picked_output graph_model link_model "
+        "predictor"
     ),
     "elements": "space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",
