@@ -44,8 +44,8 @@ INSIDE = {
         "evaluator check"
     ),
     "search": (
-        "found budget certificate paper guided certified beyond_chance multiple ranking inquiry "
-        "guarding"
+        "found budget certificate paper connected guided certified beyond_chance multiple "
+        "ranking inquiry guarding"
     ),
     "explanation": "sentence notebook formats members explanation making importance meter",
     "pyg": "levels algorithm",

@@ -24,7 +24,7 @@ from zorro.data.graph_validation import listed_graphs
 from zorro.elements import EDGES, KEPT, KINDS, Kind, Selection
 from zorro.elements.edges import is_directed
 from zorro.elements.groups import group_of_each, propose_groups
-from zorro.errors import InputError
+from zorro.errors import InputError, ModelError
 from zorro.evaluation import EVALUATORS, EvaluatorName, FidelityEstimate
 from zorro.evaluation.bench import Bench
 from zorro.explanation import Explanation, Importance, Parameters
@@ -40,13 +40,14 @@ from zorro.model.graph_model import as_graph_model
 from zorro.model.inference_mode import ordinary, outside_inference_mode
 from zorro.model.link_model import as_link_model
 from zorro.model.memory import default_budget
+from zorro.model.message_masks import passes_messages
 from zorro.model.picked_output import picked
 from zorro.model.predictor import Model, Predictor
 from zorro.noise import Noise, NoiseFunction, resolve
-from zorro.noise.edges import EdgeNoise, edge_noise_of
+from zorro.noise.of_edges import AnyEdgeNoise, edge_noise_of
 from zorro.question.asking import ABOUT_LINKS
 from zorro.question.decision import Comparison, Contrast, Side
-from zorro.question.options import Search, check_parameters
+from zorro.question.options import EdgeEffect, EdgeNoiseName, Search, check_parameters
 from zorro.question.parameters import PARAMETERS, parameters_of
 from zorro.question.reading import READINGS, Output, Reading, reading_of
 from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
@@ -133,6 +134,12 @@ class Zorro:
             kept is there, at least 0 and below 1; 0.5 when None. One that is not there is missing
             from `edge_index` and from all that the model gets for its edges. Attributes that are
             not kept are those of a random edge of the graph.
+        edge_noise: `"presence"`, or `"rewire"`: edges that are not kept are all there, and exchange
+            ends in random pairs, so that every node keeps its degree. The model runs on the whole
+            graph then.
+        edge_effect: `"structure"`, or `"message"`: an edge that is not there counts in degrees and
+            sends nothing, as with the edge masks of PyG's explainers, for comparison with these.
+        connected: ask for edges that are all joined to the query, and of a graph to one another.
         directed: whether an edge is another element than its reverse; when None, it is where some
             edge of the graph has no reverse.
     """
@@ -172,6 +179,9 @@ class Zorro:
         keep: Sequence[Kind] = KEPT,
         feature_groups: Iterable[Iterable[SupportsIndex]] | None = None,
         edge_presence: float | None = None,
+        edge_noise: EdgeNoiseName = "presence",
+        edge_effect: EdgeEffect = "structure",
+        connected: bool = False,
         directed: bool | None = None,
     ) -> None:
         check_graph(x, edge_index, sparse=True, integers=True)
@@ -192,6 +202,9 @@ class Zorro:
             keep=keep,
             feature_groups=feature_groups,
             edge_presence=edge_presence,
+            edge_noise=edge_noise,
+            edge_effect=edge_effect,
+            connected=connected,
         )
         check_parameters(asked)
         reading = reading_of(
@@ -348,7 +361,7 @@ class Zorro:
         features: Features,
         source: Callable[[Predictor, Noise], Source],
         options: Mapping[str, Any],
-        edges: EdgeNoise | None = None,
+        edges: AnyEdgeNoise | None = None,
     ) -> Zorro:
         """Return what explains a model's answers on computational graphs of whatever source.
 
@@ -384,7 +397,7 @@ class Zorro:
         evaluator: EvaluatorName,
         memory: int | None,
         reading: Reading,
-        edges: EdgeNoise | None = None,
+        edges: AnyEdgeNoise | None = None,
     ) -> None:
         """Make ready what all queries share.
 
@@ -413,6 +426,11 @@ class Zorro:
             keep=tuple(kind for kind in KINDS if kind in asked.keep),
         )
         predictor = Predictor(model, reading=reading, num_nodes=features.shape[0])
+        if asked.edge_effect == "message" and not passes_messages(predictor.model):
+            raise ModelError(
+                "edge_effect: 'message' scales the messages of PyG's layers, and the model has no "
+                "such layers: use 'structure'"
+            )
         self._source = source(predictor, refill)
         self._bench = Bench(
             predictor,

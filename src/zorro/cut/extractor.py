@@ -26,7 +26,7 @@ from zorro.model.model_state import Weights, node_level_state
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
-from zorro.noise.edges import EdgeNoise
+from zorro.noise.of_edges import AnyEdgeNoise
 from zorro.question import Query
 from zorro.question.asking import ABOUT_NODES, Asking
 from zorro.question.decision import Comparison, Decision
@@ -87,7 +87,7 @@ class Extractor:
         noise: Noise | None = None,
         seed: int = 0,
         asking: Asking = ABOUT_NODES,
-        edges: EdgeNoise | None = None,
+        edges: AnyEdgeNoise | None = None,
         keeps_features: bool = False,
     ) -> None:
         self.predictor = predictor
@@ -217,7 +217,9 @@ class Extractor:
             self._refuse_unusable(graph)
             yield graph
             return
-        graph = self._everything(query) if reach.everything else self._preserving(query, reach)
+        needs_all = self._model.edges is not None and self._model.edges.needs_the_whole_graph
+        sees_all = reach.everything or needs_all
+        graph = self._everything(query) if sees_all else self._preserving(query, reach)
         last = 0  # candidates of the graph that was yielded last
         for _ in range(_MOST_WIDENINGS):
             while graph.context_matters and self.can_widen and not graph.holds_all:

@@ -12,7 +12,7 @@ from zorro.cut.graph_parts import Part
 from zorro.cut.perturbed import Perturbed
 from zorro.cut.redrawing import Redrawing
 from zorro.elements.edges import EdgeElements
-from zorro.noise.edges import EdgesOfSamples, Structure
+from zorro.noise.edges import EdgeNoise, EdgesOfSamples, Structure
 
 _PURPOSE = 2  # of its noise for query 0
 _NUMBERS = 1 << 22  # of a pass over the whole graph; in a larger one a part around the cut is taken
@@ -71,7 +71,7 @@ class Guard:
     ) -> Sequence[Structure | None]:
         """Return the edges of a part, sample by sample: those of the cut as given, others drawn."""
         noise = self._model.edges
-        if given is None or noise is None:
+        if given is None or not isinstance(noise, EdgeNoise):
             return [None] * len(samples)
         edges = EdgeElements.of(
             part.nodes[part.edge_index],

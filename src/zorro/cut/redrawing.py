@@ -13,7 +13,8 @@ from zorro.cut.graph_parts import GraphParts, Part
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, redraw
 from zorro.noise.column_marginals import ColumnMarginals
-from zorro.noise.edges import EdgeNoise, Structure
+from zorro.noise.edges import Structure
+from zorro.noise.of_edges import AnyEdgeNoise
 from zorro.noise.streams import generator
 from zorro.question import Query
 from zorro.question.readout import readout_of
@@ -41,7 +42,7 @@ class Redrawing:
     noise: Noise
     seed: int
     whole: bool
-    edges: EdgeNoise | None = None
+    edges: AnyEdgeNoise | None = None
     keeps_features: bool = False
 
     def scores(
@@ -67,16 +68,17 @@ class Redrawing:
         told = [readout.inputs(1, nodes, x.device) for readout in readouts]
         further = {name: torch.cat([each[name] for each in told], dim=-1) for name in told[0]}
         counts = [readout.count(1, nodes) for readout in readouts]
-        edge_index, extras = part.edge_index, part.extras.copies(1)
+        edge_index, extras, mask = part.edge_index, part.extras.copies(1), None
         if structure is not None:
-            edge_index = edge_index[:, structure.present[0]]
-            extras = part.extras.copies(1, present=structure.present, changed=structure.attributes)
+            edge_index = structure.edge_index(edge_index, nodes)
+            extras, mask = structure.further(part.extras), structure.message_mask
         output = self.predictor.scores(
             x,
             edge_index,
             {**extras, **further},
             rows=sum(counts) if further else None,
             each=readouts[0].each,
+            message_mask=mask,
         )
         parts = torch.split(output, counts) if further else [output] * len(asked)
         rows = zip(readouts, parts, strict=True)

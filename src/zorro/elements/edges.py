@@ -36,6 +36,7 @@ class EdgeElements:
         number: (m,) which of several between the same nodes it is.
         nodes: how many the whole graph has.
         directed: whether each column is an element of its own.
+        is_turned: (e,) which columns lead from the second node to the first.
     """
 
     of_column: Tensor
@@ -43,6 +44,7 @@ class EdgeElements:
     number: Tensor
     nodes: int
     directed: bool
+    is_turned: Tensor
 
     @classmethod
     def of(
@@ -66,9 +68,10 @@ class EdgeElements:
         if not directed:
             low, high = np.minimum(sender, receiver), np.maximum(sender, receiver)
         # The last key counts first: nodes, direction, then attributes, then the place itself.
-        keys = [np.arange(sender.size), *_columns(attributes), sender > low, high, low]
+        turned_columns = sender > low
+        keys = [np.arange(sender.size), *_columns(attributes), turned_columns, high, low]
         order = np.lexsort(keys)
-        low, high, turned = low[order], high[order], (sender > low)[order]
+        low, high, turned = low[order], high[order], turned_columns[order]
         begins = _differs(low) | _differs(high) | _differs(turned)
         group = np.maximum.accumulate(np.where(begins, np.arange(low.size), 0))
         number = np.arange(low.size) - group  # within its nodes and direction
@@ -85,6 +88,7 @@ class EdgeElements:
             number=table[2],
             nodes=nodes,
             directed=directed,
+            is_turned=torch.as_tensor(turned_columns, device=device),
         )
 
     @property

@@ -15,11 +15,12 @@ from zorro.cut import ComputationalGraph
 from zorro.elements import EDGES, FEATURES, NODES, Kind, Selection, Space
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
-from zorro.model.message_masks import message_masks, passes_messages
+from zorro.model.message_masks import passes_messages
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.edges import EdgeDraws, EdgesOfSamples
+from zorro.noise.edges import EdgesOfSamples
+from zorro.noise.of_edges import AnyEdgeDraws
 from zorro.question.event import Event, Predicts
 
 logger = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class BatchedEvaluator(Evaluator):
         graph: ComputationalGraph,
         draws: Draws,
         *,
-        edges: EdgeDraws | None = None,
+        edges: AnyEdgeDraws | None = None,
         memory: int = DEFAULT_MEMORY,
         event: Event | None = None,
         space: Space | None = None,
@@ -147,7 +148,7 @@ class BatchedEvaluator(Evaluator):
             edges = self.edges.joined(others_edges)
         return self._on(self._draws.joined([one._draws for one in every[1:]]), edges)
 
-    def _on(self, draws: Draws, edges: EdgeDraws | None) -> BatchedEvaluator:
+    def _on(self, draws: Draws, edges: AnyEdgeDraws | None) -> BatchedEvaluator:
         """Return an evaluator of the same query on other draws of noise."""
         return BatchedEvaluator(
             self._predictor,
@@ -212,6 +213,8 @@ class BatchedEvaluator(Evaluator):
 
     def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
         assert self.edges is not None
+        if not self.edges.toggles_alone:
+            return self._scores_of_each(selection, EDGES, edges)
         wanted = torch.where(
             selection.edges[edges].unsqueeze(1), self.edges.present[:, edges].t(), True
         )  # (k, S)
@@ -287,6 +290,8 @@ class BatchedEvaluator(Evaluator):
         assert self.edges is not None
         if not self._may_scale_messages:
             return unknown
+        if not self.edges.toggles_alone:
+            return self._strengths_in_truth(unknown)
         total = torch.zeros_like(unknown)
         columns = self.edges.edges.of_column
         for part in self._perturbed(selection):
@@ -304,12 +309,20 @@ class BatchedEvaluator(Evaluator):
                 total += (by_edge * absent[some]).sum(0)
         return total / self.samples
 
+    def _strengths_in_truth(self, unknown: Tensor) -> Tensor:
+        """Return how much stronger messages along each edge (m,) would add where all is true."""
+        assert self.edges is not None
+        columns = self.edges.edges.of_column
+        every = torch.ones_like(columns, dtype=torch.bool).unsqueeze(0)  # (1, e)
+        gradient = self._message_gradient(self._as_floats(self._x).unsqueeze(0), every)
+        if gradient is None:
+            return unknown
+        return torch.zeros_like(unknown).index_add_(0, columns, gradient[0].to(unknown.dtype))
+
     def _message_gradient(self, x: Tensor, present: Tensor) -> Tensor | None:
         """Return the gradient (b, e) for the strength of each edge's messages, if there is one."""
-        model = self._predictor.model
         mask = present.to(x.dtype).flatten().requires_grad_()
-        with message_masks(model, mask, self._edge_index_of(x.size(0))):
-            scores = self._run_copies(x, differentiable=True)
+        scores = self._run_copies(x, strengths=mask, differentiable=True)
         if not scores.requires_grad:
             return None
         self._runs += x.size(0)
@@ -441,15 +454,23 @@ class BatchedEvaluator(Evaluator):
         inputs: Tensor,
         edges: EdgesOfSamples | None = None,
         *,
+        strengths: Tensor | None = None,
         differentiable: bool = False,
     ) -> Tensor:
-        """Return the scores (b, C) of inputs (b, n, d), run as one graph."""
+        """Return the scores (b, C) of inputs (b, n, d), run as one graph.
+
+        Args:
+            inputs: the candidates' features.
+            edges: which edges there are, where that may differ.
+            strengths: (b · e,) of the messages along all edges instead.
+            differentiable: whether the scores are to have a gradient.
+        """
         self._on_batch()
         count = inputs.size(0)
         context = self._context.expand(count, -1, -1).to(inputs.dtype)
         x = torch.cat([inputs, context], dim=1) if context.numel() else inputs  # (b, n + c, d)
         readout, nodes = self.graph.readout, self.graph.x.size(0)
-        edge_index, further = self._structure_of(count, edges)
+        edge_index, further, mask = self._structure_of(count, edges)
         scores = self._predictor.scores(
             x.flatten(0, 1),
             edge_index,
@@ -457,21 +478,20 @@ class BatchedEvaluator(Evaluator):
             rows=readout.count(count, nodes),
             each=readout.each,
             differentiable=differentiable,
+            message_mask=mask if strengths is None else strengths,
         )
         return readout.rows(scores, count)
 
     def _structure_of(
         self, copies: int, edges: EdgesOfSamples | None
-    ) -> tuple[Tensor, dict[str, Any]]:
-        """Return the edges of copies, and the model's further arguments."""
+    ) -> tuple[Tensor, dict[str, Any], Tensor | None]:
+        """Return the edges of copies, further arguments, and how strong messages are."""
         edge_index, extras = self._edge_index_of(copies), self.graph.extras
         if edges is None or self.edges is None:
-            return edge_index, extras.copies(copies)
+            return edge_index, extras.copies(copies), None
         given = edges.structure(self.edges.edges, extras.edge, self.edges.pool)
-        return (
-            edge_index[:, given.present.flatten()],
-            extras.copies(copies, present=given.present, changed=given.attributes),
-        )
+        edge_index = given.edge_index(edge_index, self.graph.x.size(0))
+        return edge_index, given.further(extras), given.message_mask
 
     def _edge_index_of(self, copies: int) -> Tensor:
         if copies not in self._edges_of_copies:

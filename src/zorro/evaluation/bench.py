@@ -16,7 +16,7 @@ from zorro.model.memory import worth_taking
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws, Noise, draws_of
 from zorro.noise.draws import TrueValues
-from zorro.noise.edges import EdgeNoise
+from zorro.noise.of_edges import AnyEdgeNoise
 from zorro.question.event import Event
 
 
@@ -46,7 +46,7 @@ class Bench:
         wanted: EvaluatorName = "auto",
         keep: Sequence[Kind] = KEPT,
         groups: Tensor | None = None,
-        edges: EdgeNoise | None = None,
+        edges: AnyEdgeNoise | None = None,
     ) -> None:
         self.predictor = predictor
         self.noise = noise

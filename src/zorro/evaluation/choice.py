@@ -18,7 +18,7 @@ from zorro.evaluation.traced.check import check
 from zorro.model.model_state import Weights, holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.edges import EdgeDraws
+from zorro.noise.of_edges import AnyEdgeDraws
 from zorro.question.event import Event
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class EvaluatorChoice:
         draws: Draws,
         event: Event | None = None,
         *,
-        edges: EdgeDraws | None = None,
+        edges: AnyEdgeDraws | None = None,
         space: Space | None = None,
         on_batch: Callable[[], None] = do_nothing,
         searches: bool = True,
@@ -113,7 +113,7 @@ class EvaluatorChoice:
         graph: ComputationalGraph,
         draws: Draws,
         event: Event | None,
-        edges: EdgeDraws | None,
+        edges: AnyEdgeDraws | None,
     ) -> tuple[Program | None, str]:
         """Return the model's program for a query, compared with the model once, or why not."""
         if self._checked is not None and self._checked[0] is graph:
@@ -121,8 +121,8 @@ class EvaluatorChoice:
         self._forget_if_changed()
         program = None
         reason = "it was asked for" if self._wanted == "any-model" else self._reason
-        if edges is not None and edges.donors is not None:
-            reason = reason or "attributes of edges are redrawn"
+        if edges is not None:
+            reason = reason or edges.why_not_traced
         if not reason:
             try:
                 if self._traced is None:

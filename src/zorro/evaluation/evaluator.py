@@ -112,6 +112,10 @@ class Evaluator(ABC):
         }
         if kind != FEATURES or self.space.groups is None:
             return toggling[kind](selection, members)
+        return self._scores_of_each(selection, kind, members)
+
+    def _scores_of_each(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
+        """Return the scores (k, S, C) of each set by itself, with one more member or less."""
         each = [Element(kind, index) for index in members.tolist()]
         parts = [self.scores(selection.toggled(element)) for element in each]
         return torch.stack(parts) if parts else self.scores(selection).unsqueeze(0)[:0]

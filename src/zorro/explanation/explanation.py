@@ -447,7 +447,10 @@ class Explanation:
         p = self.parameters
         noises = [f"noise {p.noise!r}"] if set(self.selected) & set(KEPT) else []
         if p.edge_presence is not None:
-            noises.append(f"other edges present with probability {p.edge_presence:g}")
+            how = "present" if p.edge_effect == "structure" else "heard"
+            noises.append(f"other edges {how} with probability {p.edge_presence:g}")
+        elif EDGES in self.selected:
+            noises.append("other edges exchange ends")
         return ", ".join(noises)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from zorro.errors import InputError, ModelError
 from zorro.model.as_module import as_module
 from zorro.model.data_model import DataModel, takes_features_alone
+from zorro.model.message_masks import message_masks
 from zorro.model.model_state import node_level_state, undisturbed
 from zorro.model.picked_output import PickedOutput, advice
 from zorro.question.agreement import close, same_output, tolerance
@@ -48,6 +50,7 @@ class Predictor:
         rows: int | None = None,
         each: str = "node",
         differentiable: bool = False,
+        message_mask: Tensor | None = None,
     ) -> Tensor:
         """Return the scores (N, C), with a gradient if they are to have one.
 
@@ -58,8 +61,12 @@ class Predictor:
             rows: how many the output is to have, if not one per node.
             each: what a row is of.
             differentiable: whether the scores are to have a gradient.
+            message_mask: (E,) by which messages are scaled, if they are.
         """
-        with undisturbed(self.model), torch.set_grad_enabled(differentiable):
+        masks: AbstractContextManager[None] = nullcontext()
+        if message_mask is not None:
+            masks = message_masks(self.model, message_mask, edge_index)
+        with undisturbed(self.model), torch.set_grad_enabled(differentiable), masks:
             try:
                 output = self.model(x, edge_index, **kwargs)
             except (torch.OutOfMemoryError, InputError):

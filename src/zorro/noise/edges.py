@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from zorro.elements import EDGE_ATTRIBUTES, EDGES, Selection
 from zorro.elements.edges import EdgeElements
-from zorro.errors import InputError
+from zorro.graph.extras import Extras
 from zorro.noise.streams import key_of, words
-from zorro.question.parameters import Parameters
 
 _PRESENCE, _DONORS = 1, 2  # what is drawn, after the query in its address
 _WORDS_AT_ONCE = 1 << 22
@@ -26,10 +26,40 @@ class Structure:
     Args:
         present: (b, e) which columns are there.
         attributes: (b, e, …), those that may be others than the graph's.
+        ends: (b, 2, e) between which rows of a copy they lead, if others than the graph's.
+        scales_messages: whether columns that are not there only send nothing, as PyG's masks do,
+            and count in degrees all the same.
     """
 
     present: Tensor
     attributes: Mapping[str, Tensor] = field(default_factory=dict)
+    ends: Tensor | None = None
+    scales_messages: bool = False
+
+    def edge_index(self, of_copies: Tensor, nodes: int) -> Tensor:
+        """Return the edges of the copies, one graph's after the other's.
+
+        Args:
+            of_copies: (2, b · e), all that the graph has.
+            nodes: of one copy.
+        """
+        if self.ends is not None:
+            first = torch.arange(len(self.ends), device=self.ends.device) * nodes
+            of_copies = (self.ends + first.view(-1, 1, 1)).transpose(0, 1).flatten(1)
+        return of_copies if self.scales_messages else of_copies[:, self.present.flatten()]
+
+    def further(self, extras: Extras) -> dict[str, Any]:
+        """Return the model's further arguments for the copies."""
+        return extras.copies(
+            len(self.present),
+            present=None if self.scales_messages else self.present,
+            changed=self.attributes,
+        )
+
+    @property
+    def message_mask(self) -> Tensor | None:
+        """How strong messages are along all columns of all copies (b · e,); None for all alike."""
+        return self.present.flatten().float() if self.scales_messages else None
 
 
 @dataclass(frozen=True)
@@ -40,11 +70,15 @@ class EdgesOfSamples:
         present: (b, m) which are there.
         redrawn: (b, m) whose attributes are another edge's; None where none is.
         donors: (b, m) that other edge, a column of the data set.
+        ends: (b, m, 2) between which nodes they lead, if that differs.
+        scales_messages: whether edges that are not there only send nothing.
     """
 
     present: Tensor
     redrawn: Tensor | None = None
     donors: Tensor | None = None
+    ends: Tensor | None = None
+    scales_messages: bool = False
 
     def part(self, samples: slice | Tensor) -> EdgesOfSamples:
         """Return some of the samples; by numbers they are copies."""
@@ -52,6 +86,8 @@ class EdgesOfSamples:
             self.present[samples],
             None if self.redrawn is None else self.redrawn[samples],
             None if self.donors is None else self.donors[samples],
+            None if self.ends is None else self.ends[samples],
+            self.scales_messages,
         )
 
     @staticmethod
@@ -62,10 +98,13 @@ class EdgesOfSamples:
             return None
         redrawn = [part.redrawn for part in every if part.redrawn is not None]
         donors = [part.donors for part in every if part.donors is not None]
+        ends = [part.ends for part in every if part.ends is not None]
         return EdgesOfSamples(
             torch.cat([part.present for part in every]),
             torch.cat(redrawn) if redrawn else None,
             torch.cat(donors) if donors else None,
+            torch.cat(ends) if ends else None,
+            every[0].scales_messages,
         )
 
     def with_those_of(self, other: EdgesOfSamples, places: Tensor) -> EdgesOfSamples:
@@ -80,7 +119,10 @@ class EdgesOfSamples:
         present = replaced(self.present, other.present)
         assert present is not None
         return EdgesOfSamples(
-            present, replaced(self.redrawn, other.redrawn), replaced(self.donors, other.donors)
+            present,
+            replaced(self.redrawn, other.redrawn),
+            replaced(self.donors, other.donors),
+            scales_messages=other.scales_messages,
         )
 
     def structure(
@@ -94,15 +136,18 @@ class EdgesOfSamples:
             pool: those of all edges of the data set (E, …).
         """
         columns = edges.of_column
-        present = self.present[:, columns]
-        if self.redrawn is None or self.donors is None:
-            return Structure(present)
-        donor, replaced = self.donors[:, columns], self.redrawn[:, columns]  # (b, e)
         changed = {}
-        for name, values in pool.items():
-            wide = replaced.view(*replaced.shape, *[1] * (values.dim() - 1))
-            changed[name] = torch.where(wide, values[donor], attributes[name])
-        return Structure(present, changed)
+        if self.redrawn is not None and self.donors is not None:
+            donor, replaced = self.donors[:, columns], self.redrawn[:, columns]  # (b, e)
+            for name, values in pool.items():
+                wide = replaced.view(*replaced.shape, *[1] * (values.dim() - 1))
+                changed[name] = torch.where(wide, values[donor], attributes[name])
+        ends = None
+        if self.ends is not None:
+            pairs = self.ends[:, columns]  # (b, e, 2)
+            pairs = torch.where(edges.is_turned.view(1, -1, 1), pairs.flip(-1), pairs)
+            ends = pairs.transpose(1, 2)
+        return Structure(self.present[:, columns], changed, ends, self.scales_messages)
 
 
 @dataclass(frozen=True)
@@ -113,10 +158,13 @@ class EdgeNoise:
         presence: the probability.
         pool: attributes (E, …) of all edges of the data set; those that are not kept are
             replaced by those of a random edge, all of them together.
+        scales_messages: whether edges that are not there only send nothing, as PyG's masks do.
     """
 
     presence: float
     pool: Mapping[str, Tensor] = field(default_factory=dict)
+    scales_messages: bool = False
+    needs_the_whole_graph = False
 
     def draws(self, edges: EdgeElements, *, seed: int, query: int, samples: range) -> EdgeDraws:
         """Draw the noise of one query's edges.
@@ -125,40 +173,20 @@ class EdgeNoise:
         """
         step = max(1, _WORDS_AT_ONCE // max(1, edges.count))
         parts = [samples[first : first + step] for first in range(0, len(samples), step)]
-        present = [_drawn(edges, (seed, query, _PRESENCE), part) < self._limit for part in parts]
+        present = [
+            drawn_words(edges, (seed, query, _PRESENCE), part) < self._limit for part in parts
+        ]
         donors = None
         if self.pool:
             count = len(next(iter(self.pool.values())))
-            drawn = [_drawn(edges, (seed, query, _DONORS), part) % count for part in parts]
+            drawn = [drawn_words(edges, (seed, query, _DONORS), part) % count for part in parts]
             donors = torch.cat(drawn)  # (S, m)
-        return EdgeDraws(edges, torch.cat(present), donors, self.pool)
+        return EdgeDraws(edges, torch.cat(present), donors, self.pool, self.scales_messages)
 
     @property
     def _limit(self) -> int:
         """Below it lie words of edges that are there, which are any numbers of 64 bits."""
         return int(self.presence * 2.0**64) - (1 << 63)
-
-
-def edge_noise_of(
-    asked: Parameters, attributes: Callable[[], Mapping[str, Tensor]]
-) -> EdgeNoise | None:
-    """Return what happens to edges that are not kept; None where edges are not selectable.
-
-    Args:
-        asked: what is.
-        attributes: gives those of all edges of the data set.
-    """
-    if asked.edge_presence is None:
-        return None
-    if EDGE_ATTRIBUTES not in asked.keep:
-        return EdgeNoise(asked.edge_presence)
-    pool = attributes()
-    if not pool:
-        raise InputError(
-            "keep: expected edges that have attributes, for 'edge_attributes': the model gets none "
-            "in model_kwargs"
-        )
-    return EdgeNoise(asked.edge_presence, pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +198,22 @@ class EdgeDraws:
         present: (S, m) whether an edge is there if it is not kept.
         donors: (S, m) the edge of the data set whose attributes it then has.
         pool: attributes (E, …) of all edges of the data set.
+        scales_messages: whether edges that are not there only send nothing.
     """
 
     edges: EdgeElements
     present: Tensor
     donors: Tensor | None
     pool: Mapping[str, Tensor]
+    scales_messages: bool = False
+    toggles_alone = True  # keeping an edge changes nothing about others
+
+    @property
+    def why_not_traced(self) -> str:
+        """Why a traced model cannot follow; nothing if it can."""
+        if self.donors is not None:
+            return "attributes of edges are redrawn"
+        return "messages are scaled" if self.scales_messages else ""
 
     @property
     def cost_per_sample(self) -> float:
@@ -185,9 +223,9 @@ class EdgeDraws:
     def only(self, samples: Tensor) -> EdgeDraws:
         """Return the noise of some samples alone."""
         donors = None if self.donors is None else self.donors[samples]
-        return EdgeDraws(self.edges, self.present[samples], donors, self.pool)
+        return EdgeDraws(self.edges, self.present[samples], donors, self.pool, self.scales_messages)
 
-    def joined(self, others: Sequence[EdgeDraws]) -> EdgeDraws:
+    def joined(self, others: Sequence[Any]) -> EdgeDraws:
         """Return this noise and that of other samples of the same query, one after the other."""
         every = [self, *others]
         donors = [one.donors for one in every if one.donors is not None]
@@ -196,6 +234,7 @@ class EdgeDraws:
             torch.cat([one.present for one in every]),
             torch.cat(donors) if donors else None,
             self.pool,
+            self.scales_messages,
         )
 
     def under(self, selection: Selection) -> EdgesOfSamples:
@@ -205,10 +244,15 @@ class EdgeDraws:
         if self.donors is not None and attributes is not None:
             redrawn = (~attributes).expand_as(self.present)
         every = torch.ones_like(self.present[:1]) if edges is None else edges
-        return EdgesOfSamples(self.present | every, redrawn, self.donors)
+        return EdgesOfSamples(
+            self.present | every,
+            redrawn,
+            self.donors,
+            scales_messages=self.scales_messages,
+        )
 
 
-def _drawn(edges: EdgeElements, address: tuple[int, ...], samples: range) -> Tensor:
+def drawn_words(edges: EdgeElements, address: tuple[int, ...], samples: range) -> Tensor:
     """Return a random word (S, m) for each sample and edge."""
     device = edges.number.device
     numbers = torch.arange(samples.start, samples.stop, device=device)

@@ -12,6 +12,10 @@ from zorro.question.parameters import Parameters
 
 Search = Literal["guided", "paper"]
 SEARCHES: tuple[Search, ...] = ("guided", "paper")
+EdgeNoiseName = Literal["presence", "rewire"]
+EDGE_NOISES: tuple[EdgeNoiseName, ...] = ("presence", "rewire")
+EdgeEffect = Literal["structure", "message"]
+EDGE_EFFECTS: tuple[EdgeEffect, ...] = ("structure", "message")
 
 
 def check_parameters(asked: Parameters) -> None:
@@ -67,12 +71,38 @@ def check_kinds(keep: Sequence[str], kinds: Sequence[str] = KINDS) -> None:
 def _check_edges(asked: Parameters) -> None:
     """Refuse what is said of edges that are not selectable, and what the paper's search cannot."""
     presence = asked.edge_presence
+    check_choice("edge_noise", asked.edge_noise, EDGE_NOISES)
+    check_choice("edge_effect", asked.edge_effect, EDGE_EFFECTS)
+    if not isinstance(asked.connected, bool):
+        raise InputError(f"connected: expected True or False, got {asked.connected!r}")
     if EDGE_ATTRIBUTES in asked.keep and EDGES not in asked.keep:
         raise InputError("keep: expected 'edges' with 'edge_attributes', got none")
     if EDGES not in asked.keep:
-        if presence is not None:
+        usual = {
+            "edge_presence": (presence, None),
+            "edge_noise": (asked.edge_noise, "presence"),
+            "edge_effect": (asked.edge_effect, "structure"),
+            "connected": (asked.connected, False),
+        }
+        for name, (came, default) in usual.items():
+            if came != default:
+                raise InputError(
+                    f"{name}: expected 'edges' in keep where it is given, got {came!r}"
+                )
+        return
+    if asked.connected and asked.search != "guided":
+        raise InputError(f"connected: only the guided search joins edges, got {asked.search!r}")
+    if asked.edge_noise == "rewire":
+        others = {"edge_presence": presence, "edge_effect": asked.edge_effect}
+        for name, came in others.items():
+            if came not in (None, "structure"):
+                raise InputError(
+                    f"{name}: expected nothing else with edge_noise='rewire', got {came!r}"
+                )
+        if EDGE_ATTRIBUTES in asked.keep:
             raise InputError(
-                f"edge_presence: expected 'edges' in keep where it is given, got {presence!r}"
+                "keep: expected no 'edge_attributes' with edge_noise='rewire', which moves edges "
+                "with their attributes"
             )
         return
     if presence is None or not _is_number(presence) or not 0 <= presence < 1:

@@ -30,7 +30,10 @@ class Parameters:
     beyond_chance: bool = False
     keep: tuple[Kind, ...] = KEPT  # what may be selected; of other kinds everything is kept
     feature_groups: tuple[tuple[int, ...], ...] = ()  # columns that are one element together
-    edge_presence: float | None = None  # of edges that are not kept; None where all edges are
+    edge_presence: float | None = None  # of edges that are not kept; None where none is dropped
+    edge_noise: str = "presence"
+    edge_effect: str = "structure"
+    connected: bool = False
 
 
 # By these names they are options of `zorro.Zorro`, and the noise is made ready by its own name.
@@ -54,7 +57,7 @@ def parameters_of(
     if isinstance(keep, str) or not isinstance(keep, Iterable):
         raise InputError(f"keep: expected names of kinds in a tuple, got {keep!r}")
     keep = tuple(keep)
-    if edge_presence is None and EDGES in keep:
+    if edge_presence is None and EDGES in keep and options["edge_noise"] == "presence":
         edge_presence = _PRESENCE
     return Parameters(
         noise="",  # known when it is made ready, which takes time

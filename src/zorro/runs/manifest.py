@@ -107,7 +107,14 @@ def _part_told(output: object) -> dict[str, str]:
 def _as_told(parameters: Parameters) -> dict[str, Any]:
     """Return parameters as JSON gives them back; what was not asked for before is left out."""
     told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
-    usual = {"keep": list(KEPT), "feature_groups": [], "edge_presence": None}
+    usual = {
+        "keep": list(KEPT),
+        "feature_groups": [],
+        "edge_presence": None,
+        "edge_noise": "presence",
+        "edge_effect": "structure",
+        "connected": False,
+    }
     return {
         name: value for name, value in told.items() if name not in usual or usual[name] != value
     }

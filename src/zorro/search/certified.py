@@ -16,6 +16,7 @@ from zorro.evaluation.evidence import level
 from zorro.noise.streams import BLOCK
 from zorro.search.budget import Budget, BudgetSpent
 from zorro.search.certificate import LEAST, Attempt, Certificate, share_needed
+from zorro.search.connected import Connected
 from zorro.search.found import Found, Move, OnStep, unwatched
 from zorro.search.guided import GuidedSearch
 
@@ -132,6 +133,7 @@ def search_certified(
     k: int | None,
     budget: Budget,
     allowed: Selection | None = None,
+    connected: Connected | None = None,
     on_step: OnStep = unwatched,
     planned: int = 0,
 ) -> Certified:
@@ -151,11 +153,12 @@ def search_certified(
         k: elements of all kinds together that are tested per step; None tests all.
         budget: what may be spent.
         allowed: what may be kept; everything when None.
+        connected: tells which edges hang together, if they are to.
         on_step: told of each step.
         planned: samples that an attempt must be able to take at least; the less one costs, the
             more they are.
     """
-    begin = partial(GuidedSearch, k=k, allowed=allowed, on_step=on_step)
+    begin = partial(GuidedSearch, k=k, allowed=allowed, connected=connected, on_step=on_step)
     search = _Search(laboratory, begin, budget, tau=tau, samples=samples)
     try:
         if delta is None:

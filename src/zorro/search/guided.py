@@ -10,8 +10,9 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from zorro.elements import Element, Kind, Selection
+from zorro.elements import EDGES, Element, Kind, Selection
 from zorro.evaluation.evaluator import Evaluator, Gains
+from zorro.search.connected import Connected
 from zorro.search.found import Move, OnStep, progress_of, unwatched
 
 _ROUNDING = 1e-9
@@ -54,13 +55,14 @@ class _Judged:
 class Trial:
     """A selection with one element toggled, as the samples judge it.
 
-    `before` is an element that is toggled with it, since it would change nothing alone.
+    `before` are elements that are toggled with it: without them it would change nothing, or not
+    hang together with the rest.
     """
 
     element: Element
     judged: _Judged
     cost: float  # the entropy that is added or saved
-    before: Element | None = None
+    before: tuple[Element, ...] = ()
 
     @property
     def fidelity(self) -> float:
@@ -85,6 +87,7 @@ class GuidedSearch:
         evaluator: of the query.
         k: elements tested per step, of all kinds together; None tests all.
         allowed: what may be kept; everything when None.
+        connected: tells which edges hang together, if they are to.
         may_go_on: asked before each step with the selection; the search stops when it says no.
         on_step: told of each step.
     """
@@ -95,12 +98,14 @@ class GuidedSearch:
         *,
         k: int | None = 10,
         allowed: Selection | None = None,
+        connected: Connected | None = None,
         may_go_on: Callable[[Selection], bool] = lambda selection: True,
         on_step: OnStep = unwatched,
     ) -> None:
         self._space = evaluator.space
         self._kinds = evaluator.space.kinds
         self._k = None if k is None else math.ceil(k / len(self._kinds))
+        self._connected = connected
         self._may_go_on = may_go_on
         self._on_step = on_step
         self._allowed = allowed or evaluator.everything
@@ -226,6 +231,8 @@ class GuidedSearch:
     def _toggle_all(self, elements: list[Element], target: float | None = None) -> bool:
         """Add or take out elements together, if a target is reached then; return whether."""
         toggled = self.selection.toggled(*elements)
+        if self._connected is not None and not self._connected.holds(toggled.edges):
+            return False
         judged = self._judged(self._evaluator.scores(toggled).unsqueeze(0))[0]
         if target is not None and not _is_enough(judged.fidelity, target):
             return False
@@ -244,7 +251,7 @@ class GuidedSearch:
         several = self._at_a_time(target)
         if gains is not None and several > 1:
             best = self._ranked(gains, selected=False)[:several]
-            if len(best) > 1:
+            if len(best) > 1 and self._connected is None:
                 return self._toggle_all(self._as_many_as_may(best))
         trials = [trial for kind in reversed(self._kinds) for trial in self._additions(kind, gains)]
         trials += [trial for block in closed for trial in self._openings(block)]
@@ -340,7 +347,7 @@ class GuidedSearch:
             members = self._first(self._open(kind), gained, self._k)
             scores = self._evaluator.scores_toggling(opened, kind, members)
             for trial in self._trials(kind, members, scores, cost):
-                yield replace(trial, before=first)
+                yield replace(trial, before=(first,))
 
     def _additions(self, kind: Kind, gains: Gains | None) -> Iterator[Trial]:
         """Test the best elements of a kind, unless it is idle: its partner has none selected."""
@@ -348,9 +355,22 @@ class GuidedSearch:
         if not all(self.selection.members(other).numel() for other in partners):
             return iter(())
         members = self._first(self._open(kind), None if gains is None else gains[kind], self._k)
+        if kind == EDGES and self._connected is not None:
+            return self._joined(members, self._connected)
         scores = self._evaluator.scores_toggling(self.selection, kind, members)
         cost = _entropy_of_one_more(self.selection.members(kind).numel())
         return self._trials(kind, members, scores, cost)
+
+    def _joined(self, edges: Tensor, connected: Connected) -> Iterator[Trial]:
+        """Test edges together with those that join them to the rest."""
+        now = self.selection.members(EDGES).numel()
+        ways = connected.joining(self.selection.edges, self._allowed.masks[EDGES], edges.tolist())
+        for way in ways:
+            *before, last = (Element(EDGES, edge) for edge in way)
+            toggled = self.selection.toggled(*before, last)
+            (judged,) = self._judged(self._evaluator.scores(toggled).unsqueeze(0))
+            cost = math.log((max(1, now) + len(way)) / max(1, now))
+            yield Trial(last, judged, cost, tuple(before))
 
     def _removals(self) -> Iterator[Trial]:
         return chain.from_iterable(
@@ -370,6 +390,8 @@ class GuidedSearch:
         count = self.selection.members(kind).numel()
         if count <= 1 and (self._space.partners(kind) or count == self.selection.size):
             return iter(())
+        if kind == EDGES and self._connected is not None:
+            members = members[self._connected.removable(self.selection.edges)[members]]
         scores = self._evaluator.scores_toggling(self.selection, kind, members)
         return self._trials(kind, members, scores, _entropy_of_one_more(count - 1))
 
@@ -401,9 +423,9 @@ class GuidedSearch:
         return list(map(_Judged, hits, fidelity.tolist(), probability.tolist()))
 
     def _toggle(self, trial: Trial) -> None:
-        if trial.before is not None:
-            self.selection = self.selection.toggled(trial.before)
-            self._moved(trial.before, self.fidelity, added=True)
+        for element in trial.before:
+            self.selection = self.selection.toggled(element)
+            self._moved(element, self.fidelity, added=True)
         added = not self.selection.holds(trial.element)
         self.selection = self.selection.toggled(trial.element)
         self._now = trial.judged

@@ -14,6 +14,7 @@ from zorro.question.parameters import Parameters
 from zorro.search.beyond_chance import search_beyond_chance
 from zorro.search.budget import Budget
 from zorro.search.certified import Certified, Laboratory, search_certified
+from zorro.search.connected import Connected
 from zorro.search.found import OnStep, unwatched
 from zorro.search.paper import search
 
@@ -79,6 +80,7 @@ class Inquiry:
             k=p.k,
             budget=self.budget if budget is None else budget,
             allowed=allowed,
+            connected=Connected(self.graph) if p.connected else None,
             on_step=on_step,
         )
         if p.beyond_chance:

@@ -14,7 +14,8 @@ from zorro.evaluation.traced.program import Program
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws
-from zorro.noise.edges import EdgeDraws, EdgesOfSamples
+from zorro.noise.edges import EdgesOfSamples
+from zorro.noise.of_edges import AnyEdgeDraws
 from zorro.question.event import Event
 
 _LARGE, _VERY_LARGE = 1 << 19, 1 << 20  # entries of the graph's features
@@ -27,7 +28,7 @@ def check(
     draws: Draws,
     event: Event | None,
     *,
-    edges: EdgeDraws | None = None,
+    edges: AnyEdgeDraws | None = None,
     memory: int,
 ) -> None:
     """Raise `Unserved` unless a program gives the model's scores on this query.
