@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
-from torch_geometric.nn import GCNConv, SAGEConv
+from torch_geometric.nn import GCNConv
 from torch_geometric.utils import degree, to_undirected
 
 from zorro import Zorro

@@ -111,6 +111,7 @@ class GraphSummary:
     num_features: int
     both_ways: bool = False
     directed: bool = False  # whether an edge is another than its reverse
+    edge_elements: int | None = None  # edges that can be kept; None where they are not selectable
 
 
 @dataclass(frozen=True)
@@ -434,7 +435,7 @@ class Explanation:
         g = self.graph
         size = f"{g.candidates} nodes × {g.num_features} features"
         if EDGES in self.selected:
-            size += f", {g.edges} edges"
+            size += f", {g.edge_elements} edges"
         if self.query.level == "graph":
             return f"{size}, all of the graph"
         where = "the whole graph" if g.whole else f"{g.context} nodes of context"

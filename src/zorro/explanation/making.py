@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import Element, Selection, Space
+from zorro.elements import EDGES, Element, Selection, Space
 from zorro.elements.edges import Member
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.evaluation.evidence import hits_needed
@@ -62,7 +62,7 @@ def explanation_of(
         search_fidelity=FidelityEstimate(found.hits, found.samples, asked.confidence),
         status=_status(result, graph),
         parameters=asked,
-        graph=_summary(graph),
+        graph=_summary(graph, found.selection.space),
         evaluator=laboratory.last.name,
         evaluator_reason=laboratory.last.reason,
         evaluations=laboratory.evaluations,
@@ -109,7 +109,7 @@ def _value(
     return PredictedValue(value, decision.tolerance, decision.side, least)
 
 
-def _summary(graph: ComputationalGraph) -> GraphSummary:
+def _summary(graph: ComputationalGraph, space: Space) -> GraphSummary:
     return GraphSummary(
         candidates=graph.candidates.numel(),
         context=graph.context.numel(),
@@ -123,6 +123,7 @@ def _summary(graph: ComputationalGraph) -> GraphSummary:
         num_features=graph.x.size(1),
         both_ways=graph.both_ways,
         directed=graph.directed,
+        edge_elements=space.sizes.get(EDGES),
     )
 
 
