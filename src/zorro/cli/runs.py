@@ -97,7 +97,7 @@ def show(
         markup=False,
     )
     for failure in kept.failures():
-        terminal.results.print(f"{kept.level} {failure.node}: {failure.error}", markup=False)
+        terminal.results.print(f"{failure.query}: {failure.error}", markup=False)
     _say_what_is_damaged(kept)
 
 

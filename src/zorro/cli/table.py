@@ -72,7 +72,7 @@ def _overview(explanations: Sequence[Explanation], truth: Mapping[int, float] | 
     table.add_column("seconds", justify="right", no_wrap=True)
     for e in explanations:
         table.add_row(
-            str(e.query.index),
+            e.query.label,
             _predicted(e),
             _truth(e, truth),
             " × ".join(str(len(e.elements(kind))) for kind in e.selected),
@@ -100,7 +100,7 @@ def _predicted(explanation: Explanation) -> str:
 def _truth(explanation: Explanation, truth: Mapping[int, float] | None) -> Text:
     if truth is None:
         return Text("unknown", style="dim")
-    label = truth[explanation.query.index]
+    label = truth[explanation.query.key]
     if explanation.predicted_class is None:
         return Text(f"{label:.4g}")
     if label == explanation.predicted_class:
@@ -119,20 +119,20 @@ def _selected(explanations: Sequence[Explanation]) -> Table:
     for kind in explanations[0].selected:
         table.add_column(titles[kind])
     for e in explanations:
-        table.add_row(str(e.query.index), *(_listed(members) for members in e.selected.values()))
+        table.add_row(e.query.label, *(_listed(members) for members in e.selected.values()))
     return table
 
 
 def _how_right(explanations: Sequence[Explanation], truth: Mapping[int, float]) -> str:
     count = len(explanations)
     if explanations[0].value is None:
-        right = sum(truth[e.query.index] == e.predicted_class for e in explanations)
+        right = sum(truth[e.query.key] == e.predicted_class for e in explanations)
         return f"{right} of {count} predictions are right."
-    off = [abs(truth[e.query.index] - e.value.value) for e in explanations if e.value is not None]
+    off = [abs(truth[e.query.key] - e.value.value) for e in explanations if e.value is not None]
     return f"Predictions are off by {median(off):.3g} at the median."
 
 
-def _listed(members: Sequence[int]) -> str:
+def _listed(members: Sequence[int | str]) -> str:
     text = ", ".join(map(str, members[:_MOST_MEMBERS])) or "none"
     left = len(members) - _MOST_MEMBERS
     return f"{text} and {left} more" if left > 0 else text
@@ -147,13 +147,13 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, float] | N
         kinds = explanations[0].selected
         sizes = {kind: median(len(e.elements(kind)) for e in explanations) for kind in kinds}
         lines.append(f"The median size is {sizes_in_words(sizes)}.")
-    below = [e.query.index for e in explanations if e.fidelity.value <= e.parameters.tau]
+    below = [e.query.label for e in explanations if e.fidelity.value <= e.parameters.tau]
     share = f"{count - len(below)} of {count} sets exceed τ on unseen samples"
     lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
     if any(e.certificate is not None for e in explanations):
         certified = sum(e.certified for e in explanations)
         lines.append(f"{certified} of {count} are certified.")
     for caveat in sorted({e.caveat for e in explanations if e.caveat is not None}):
-        having = [e.query.index for e in explanations if e.caveat == caveat]
+        having = [e.query.label for e in explanations if e.caveat == caveat]
         lines.append(f"Of {_listed(having)}: {caveat}.")
     return "\n".join(lines)
