@@ -102,13 +102,13 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
 
 def failures(held: Contents) -> list[Plain]:
     """Return the queries that could not be explained, and why."""
-    return [{"query": failure.node, "error": failure.error} for failure in held.failures]
+    return [{"query": failure.query.key, "error": failure.error} for failure in held.failures]
 
 
 def unreadable(held: Contents) -> list[Plain]:
     """Return the rows that cannot be read, and why."""
     return [
-        {"position": one.position, "query": one.node, "reason": one.reason} for one in held.damaged
+        {"position": one.position, "query": one.key, "reason": one.reason} for one in held.damaged
     ]
 
 

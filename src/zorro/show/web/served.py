@@ -115,7 +115,7 @@ class Served:
     def kept(self, query: int) -> Explanation | None:
         """Return the explanation that the run holds of a query, None if it holds none."""
         with _damage_told(f"{self.run.path}, {self.run.level} {query}"):
-            for row in self.run.rows(node=query, failed=False):
+            for row in self.run.rows(key=query, failed=False):
                 if isinstance(row, DamagedRow):
                     raise RunError(row.reason)
                 if isinstance(row, Explanation):
