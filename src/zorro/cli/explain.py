@@ -134,10 +134,18 @@ def explain(
         str,
         typer.Option(
             metavar="KIND,…",
-            help="What a set may be of: nodes,features or one of them; the other stays as it is.",
+            help="What a set may be of: nodes, features, edges, edge_attributes; what is not named "
+            "stays as it is.",
         ),
     ] = "nodes,features",
     feature_groups: options.FeatureGroups = None,
+    edge_presence: options.EdgePresence = None,
+    edge_noise: options.EdgeNoise = "presence",
+    edge_effect: options.EdgeEffect = "structure",
+    connected: Annotated[
+        bool, typer.Option("--connected", help="Ask for edges that are joined to the query.")
+    ] = False,
+    directed: options.Directed = None,
     noise: options.Noise = "column-marginals",
     seed: Annotated[int, typer.Option(help="Seed of the noise and of random:N.")] = 0,
     hops: options.Hops = None,
@@ -195,7 +203,7 @@ def explain(
     ] = False,
     threads: options.Threads = 1,
 ) -> None:
-    """Explain predictions: the nodes and features they rest on."""
+    """Explain predictions: the nodes, features or edges they rest on."""
     import torch
 
     from zorro.cli import explaining, naming, subject
@@ -238,6 +246,11 @@ def explain(
         "keep": tuple(kind.strip() for kind in keep.split(",")) if keep else (),
         "feature_groups": on.feature_groups(feature_groups),
         "carries_messages": carries_messages,
+        "edge_presence": edge_presence,
+        "edge_noise": edge_noise,
+        "edge_effect": edge_effect,
+        "connected": connected,
+        "directed": directed,
     }
     question = on.question(every, why_not=why_not, contrast=contrast, among=among, top=top)
     chosen = engine_of(

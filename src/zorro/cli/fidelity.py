@@ -33,6 +33,18 @@ def fidelity(
         str,
         typer.Option(metavar="LIST|all|none", help="Features that these nodes keep: 3,4."),
     ] = "all",
+    keep_edges: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST|all|none",
+            help="Edges that are kept, others being there by chance: 3-7,4-9.",
+            show_default="all edges stay",
+        ),
+    ] = None,
+    edge_presence: options.EdgePresence = None,
+    edge_noise: options.EdgeNoise = "presence",
+    edge_effect: options.EdgeEffect = "structure",
+    directed: options.Directed = None,
     samples: Annotated[int, typer.Option(help="Noise samples.")] = 1000,
     feature_groups: options.FeatureGroups = None,
     noise: options.Noise = "column-marginals",
@@ -52,7 +64,7 @@ def fidelity(
     data_seed: options.DataSeed = None,
     threads: options.Threads = 1,
 ) -> None:
-    """Measure the RDT-fidelity of given nodes and features.
+    """Measure the RDT-fidelity of given nodes and features, or edges.
 
     That is how often the model's prediction stays when all other values are noise.
     """
@@ -60,10 +72,12 @@ def fidelity(
 
     from zorro.cli import subject
     from zorro.cli.asked import one_asked
+    from zorro.elements import EDGES, KEPT
 
     told, query = one_asked(node=node, link=link, graph=graph)
     kept_nodes = _members("--keep-nodes", keep_nodes)
     kept_features = _members("--keep-features", keep_features)
+    kept_edges = None if keep_edges is None else _edges("--keep-edges", keep_edges)
     torch.set_num_threads(threads)
     asked = subject.load(
         dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed, told=[told]
@@ -80,12 +94,22 @@ def fidelity(
         "output": output,
         "feature_groups": asked.feature_groups(feature_groups),
         "carries_messages": carries_messages,
+        "keep": KEPT if keep_edges is None else (*KEPT, EDGES),
+        "edge_presence": edge_presence,
+        "edge_noise": edge_noise,
+        "edge_effect": edge_effect,
+        "directed": directed,
     }
     zorro = asked.task(options).zorro()
-    estimate = zorro.fidelity(query, nodes=kept_nodes, features=kept_features, samples=samples)
+    estimate = zorro.fidelity(
+        query, nodes=kept_nodes, features=kept_features, edges=kept_edges, samples=samples
+    )
+    others = zorro.parameters.other_edges
+    of_edges = "" if keep_edges is None else f"; edges {keep_edges}, {others}"
     terminal.results.print(
         f"{told.level:<9} {told.value}, {asked.description}\n"
-        f"kept      nodes {keep_nodes} × features {keep_features}; {noise} noise elsewhere\n"
+        f"kept      nodes {keep_nodes} × features {keep_features}; {noise} noise elsewhere"
+        f"{of_edges}\n"
         f"fidelity  {estimate.value:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]: the "
         f"prediction stayed in {estimate.hits} of {estimate.samples} samples "
         f"({estimate.confidence:.0%} interval)",
@@ -104,3 +128,18 @@ def _members(option: str, text: str) -> list[int] | None:
         raise typer.BadParameter(
             f"expected numbers such as 1,2, or all or none, got {text!r}", param_hint=option
         ) from None
+
+
+def _edges(option: str, text: str) -> list[tuple[int, ...]] | None:
+    if text in ("all", "none"):
+        return None if text == "all" else []
+    try:
+        edges = [tuple(int(end) for end in part.split("-")) for part in text.split(",")]
+    except ValueError:
+        edges = [()]
+    if any(len(edge) not in (2, 3) for edge in edges):
+        raise typer.BadParameter(
+            f"expected pairs of nodes such as 3-7,4-9, or all or none, got {text!r}",
+            param_hint=option,
+        )
+    return edges

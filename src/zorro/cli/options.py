@@ -116,6 +116,36 @@ FeatureGroups = Annotated[
         show_default="each by itself",
     ),
 ]
+EdgePresence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="With what probability an edge that is not kept is there, where edges can be.",
+        show_default="0.5",
+    ),
+]
+EdgeNoise = Annotated[
+    str,
+    typer.Option(
+        metavar="presence|rewire",
+        help="What happens to edges that are not kept: they may be missing, or exchange ends.",
+    ),
+]
+EdgeEffect = Annotated[
+    str,
+    typer.Option(
+        metavar="structure|message",
+        help="What it means that an edge is missing: it really is, or it only sends nothing.",
+    ),
+]
+Directed = Annotated[
+    bool | None,
+    typer.Option(
+        "--directed/--undirected",
+        help="Whether an edge is another than its reverse.",
+        show_default="if some edge has no reverse",
+    ),
+]
 CarriesMessages = Annotated[
     bool,
     typer.Option(

@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from zorro.cli.terminal import show_fitted
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, KEPT, NODES
 from zorro.elements.edges import Member, named
 from zorro.graph.names import LINK_CLASSES, Labels, label
 from zorro.question import Level
 
 if TYPE_CHECKING:
     from zorro.evaluation import FidelityEstimate
-    from zorro.explanation import Explanation
+    from zorro.explanation import Explanation, Parameters
 
 # What two classes are called where that follows from what is asked about.
 _CLASSES: Mapping[Level, Labels] = {"link": LINK_CLASSES}
@@ -61,7 +61,7 @@ def _heading(description: str, first: Explanation) -> str:
     return (
         f"{description}\n"
         f"{p.search} search (k = {p.k or 'all'}) for a fidelity above τ = {p.tau:g} on {p.samples} "
-        f"samples of {p.noise} noise, seed {p.seed}{claim}; fidelity measured on "
+        f"samples{_noise(p)}, seed {p.seed}{claim}; fidelity measured on "
         f"{unseen}"
     )
 
@@ -132,6 +132,12 @@ def _can_be_right(explanation: Explanation) -> bool:
 
 def _interval(estimate: FidelityEstimate) -> str:
     return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
+
+
+def _noise(asked: Parameters) -> str:
+    """Return what happens to all that is not kept."""
+    noise = f" of {asked.noise} noise" if set(asked.keep) & set(KEPT) else ""
+    return f"{noise}, {asked.other_edges}" if asked.other_edges else noise
 
 
 def _selected(explanations: Sequence[Explanation]) -> Table:

@@ -447,12 +447,7 @@ class Explanation:
         """What happens to all that is not kept."""
         p = self.parameters
         noises = [f"noise {p.noise!r}"] if set(self.selected) & set(KEPT) else []
-        if p.edge_presence is not None:
-            how = "present" if p.edge_effect == "structure" else "heard"
-            noises.append(f"other edges {how} with probability {p.edge_presence:g}")
-        elif EDGES in self.selected:
-            noises.append("other edges exchange ends")
-        return ", ".join(noises)
+        return ", ".join([*noises, *filter(None, [p.other_edges])])
 
     @property
     def _counts(self) -> str:

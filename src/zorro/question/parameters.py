@@ -35,6 +35,16 @@ class Parameters:
     edge_effect: str = "structure"
     connected: bool = False
 
+    @property
+    def other_edges(self) -> str:
+        """What happens to edges that are not kept, in words; nothing where all are."""
+        if EDGES not in self.keep:
+            return ""
+        if self.edge_presence is None:
+            return "other edges exchange ends"
+        how = "present" if self.edge_effect == "structure" else "heard"
+        return f"other edges {how} with probability {self.edge_presence:g}"
+
 
 # By these names they are options of `zorro.Zorro`, and the noise is made ready by its own name.
 PARAMETERS = tuple(field.name for field in fields(Parameters) if field.name != "noise")

@@ -34,6 +34,11 @@ _TAKEN = (
     "beyond_chance",
     "keep",
     "feature_groups",
+    "edge_presence",
+    "edge_noise",
+    "edge_effect",
+    "connected",
+    "directed",
 )
 # What noise is called when features are grouped, and how it is asked for.
 _ASKED_AS = {"group-marginals": "column-marginals"}

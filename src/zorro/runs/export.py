@@ -31,6 +31,7 @@ def to_parquet(run: Run, path: str | Path) -> int:
         "truth": pa.bool_(),
         "integers": pa.list_(pa.int64()),
         "numbers": pa.list_(pa.float64()),
+        "texts": pa.list_(pa.string()),
     }
     schema = pa.schema([(name, types[kind]) for name, kind in columns(run.level).items()])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from zorro.elements import EDGE_ATTRIBUTES, EDGES
 from zorro.explanation import Explanation
 from zorro.question import Level, Query
 from zorro.question.query import NUMBERS
@@ -24,6 +25,9 @@ _OTHERS: dict[str, str] = {
     "least_tolerance": "number",
     "nodes": "integers",
     "features": "integers",
+    "edges": "texts",
+    "edge_attributes": "texts",
+    "edge_presence": "number",
     "fidelity": "number",
     "fidelity_lower": "number",
     "fidelity_upper": "number",
@@ -125,6 +129,8 @@ def _flat(explanation: Explanation) -> dict[str, Any]:
         "least_tolerance": None if value is None else value.least_tolerance,
         "nodes": list(explanation.nodes),
         "features": list(explanation.features),
+        **{kind: _edges(explanation, kind) for kind in (EDGES, EDGE_ATTRIBUTES)},
+        "edge_presence": p.edge_presence,
         "fidelity": fidelity.value,
         "fidelity_lower": fidelity.lower,
         "fidelity_upper": fidelity.upper,
@@ -149,3 +155,11 @@ def _flat(explanation: Explanation) -> dict[str, Any]:
         "evaluations": explanation.evaluations,
         "version": explanation.version,
     }
+
+
+def _edges(explanation: Explanation, kind: str) -> list[str] | None:
+    """Return the edges that are kept: 3-7, or 3-7-1 for one of several; None if all are."""
+    if kind not in explanation.selected:
+        return None
+    edges = (edge for edge in explanation.selected[kind] if isinstance(edge, tuple))
+    return ["-".join(map(str, edge)) for edge in edges]

@@ -45,7 +45,7 @@ _PARTS: dict[str, type] = {
     "made": dict,
     "made.at": str,
 }
-_OPTIONS = ("hops", "halo", "check", "evaluator", "carries_messages", *READINGS)
+_OPTIONS = ("hops", "halo", "check", "evaluator", "carries_messages", "directed", *READINGS)
 # Options that runs of earlier versions did not have say nothing while nobody sets them.
 _ALWAYS = object()
 _UNSAID = {
@@ -55,6 +55,7 @@ _UNSAID = {
     "side": "both",
     "output": None,
     "carries_messages": False,
+    "directed": None,
 }
 _MOST_SHOWN = 60  # characters of a value
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from zorro.arguments import whole_number
-from zorro.elements import KEPT
+from zorro.elements import KEPT, KINDS
 from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explanation import Explanation, GraphSummary
 from zorro.question import Level, Query
@@ -102,7 +102,7 @@ class Run:
     def median_sizes(self) -> dict[str, float]:
         """Return the median number of elements that explanations hold of each selectable kind."""
         parameters = self.manifest["parameters"]
-        kinds = [kind for kind in KEPT if kind in parameters.get("keep", KEPT)]
+        kinds = [kind for kind in KINDS if kind in parameters.get("keep", KEPT)]
         if parameters.get("feature_groups"):  # of which the store knows the columns alone
             sizes = [[len(e.elements(kind)) for kind in kinds] for e in self.explanations()]
             each = zip(*sizes, strict=True)
