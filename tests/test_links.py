@@ -345,3 +345,36 @@ def test_keys_of_links_are_no_nodes():
     assert len(keys) == 81
     assert min(keys) > 1 << 31
     assert math.log2(max(keys)) < 62
+
+
+@pytest.mark.parametrize("top", [None, 4], ids=["why not another", "among the first"])
+@pytest.mark.parametrize("keep", [("nodes", "features"), ("edges",)])
+def test_links_that_are_compared_are_traced_with_the_same_hits(graph, keep, top):
+    x, edge_index = graph
+    model = made(Predictor)
+    ends = list(range(20, 33))
+    with torch.no_grad():
+        links = torch.tensor([(3, end) for end in ends]).t()
+        score = model(x, without(edge_index, 3, *ends), links)
+    best, *others = (ends[place] for place in score.argsort(descending=True).tolist())
+    question = {"why_not": (3, others[-1])} if top is None else {"among": ends, "top": top}
+    meters = [
+        Zorro.of_links(model, x, edge_index, threshold=0.0, keep=keep, evaluator=name).meter(
+            (3, best), samples=60, **question
+        )
+        for name in ("traced", "any-model")
+    ]
+    traced, batched = (meter.evaluator for meter in meters)
+    assert [traced.name, batched.name] == ["traced", "any-model"]
+    half = traced.nothing.toggled(
+        *[(kind, place) for kind, size in traced.space.sizes.items() for place in range(0, size, 2)]
+    )
+    for selection in (traced.nothing, half):
+        torch.testing.assert_close(traced.scores(selection), batched.scores(selection))
+        assert torch.equal(traced.hits(selection), batched.hits(selection))
+        for kind in keep:
+            few = torch.arange(4)
+            assert torch.equal(
+                traced.hits_toggling(selection, kind, few),
+                batched.hits_toggling(selection, kind, few),
+            )

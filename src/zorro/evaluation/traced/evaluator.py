@@ -299,7 +299,7 @@ class TracedEvaluator(Evaluator):
             few = {node: _of_samples(state, sample) for node, state in base.states.items()}
             with self._running(sample.numel()):
                 output = self._program.run(few, presence=self._presence(present))
-            scores[candidate, sample] = self._predictor.read(output)
+            scores[candidate, sample] = self._read(output)
         return self._settled(scores, ran, selection, edges=edges)
 
     def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
@@ -346,7 +346,7 @@ class TracedEvaluator(Evaluator):
                 presence = self._presence(base.present_in(some), differentiable=True)
                 if presence is not None:
                     watched.append(presence.columns)
-                scores = self._predictor.read(self._program.run(few, presence=presence))
+                scores = self._read(self._program.run(few, presence=presence))
                 aim = self.event.log_probability(scores).sum()
                 found = torch.autograd.grad(aim, watched)
             if self._features_vary:
@@ -401,7 +401,7 @@ class TracedEvaluator(Evaluator):
                         self._presence(base.present_in(sample[part])),
                         always_by_row=self._always_by_row,
                     )
-                scores[candidate[part], sample[part]] = self._predictor.read(output)
+                scores[candidate[part], sample[part]] = self._read(output)
             ran[candidate, sample] = True
 
     def _share_changed(self, change: Change) -> float:
@@ -428,7 +428,7 @@ class TracedEvaluator(Evaluator):
             record = Record() if recorded else None
             with self._running(some.stop - some.start):
                 presence = self._presence(None if edges is None else edges.present[some])
-                parts.append(self._predictor.read(self._program.run(few, record, presence)))
+                parts.append(self._read(self._program.run(few, record, presence)))
             records.extend([] if record is None else [record])
         scores = torch.cat(parts)
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
@@ -436,6 +436,15 @@ class TracedEvaluator(Evaluator):
         record = Record.joined(records) if recorded else Record()
         self._last = _Base(selection, states, scores, record, recorded, edges)
         return self._last
+
+    def _read(self, output: Tensor) -> Tensor:
+        """Return the query's scores (B, C) of a program's output (r, B, K)."""
+        if output.size(0) == 1:
+            return self._predictor.read(output[0])
+        # Links that are compared stand side by side, input by input.
+        inputs = output.size(1)
+        scores = self._predictor.read(output.transpose(0, 1).flatten(0, 1))
+        return self.graph.readout.rows(scores, inputs)
 
     @contextmanager
     def _running(self, inputs: int) -> Iterator[None]:

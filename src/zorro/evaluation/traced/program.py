@@ -142,7 +142,9 @@ class Program:
         record: Record | None = None,
         presence: Presence | None = None,
     ) -> Tensor:
-        """Return the scores (B, C) at the query from the entries' states, each (q, B, h).
+        """Return the output (r, B, K) for the query from the entries' states, each (q, B, h).
+
+        It has a row, or one for each of several links that are compared.
 
         Args:
             states: of all entries.
@@ -154,7 +156,7 @@ class Program:
             if node in self._static or node in self._raw:
                 continue
             if node.op == "output":
-                return _scores(values[_only(node)])
+                return _output(values[_only(node)])
             if node in self._plans:
                 plan = self._plans[node]
                 state = states.get(node)
@@ -178,7 +180,7 @@ class Program:
         *,
         always_by_row: bool = False,
     ) -> Tensor:
-        """Return the scores (P, C) of inputs that differ little from recorded samples.
+        """Return the output (r, P, K) of inputs that differ little from recorded samples.
 
         Up to the layer that mixes them with others, only the rows that differ are computed,
         where that is less work than computing all.
@@ -195,7 +197,7 @@ class Program:
             if node in self._static or node in self._raw:
                 continue
             if node.op == "output":
-                return _scores(self._dense(_only(node), values, record, sample))
+                return _output(self._dense(_only(node), values, record, sample))
             if node in changes:
                 values[node] = _entered(self._plans[node], changes[node], presence, always_by_row)
             elif node in self._plans:
@@ -319,8 +321,6 @@ class Program:
 
     def _find_needed(self) -> None:
         target = torch.tensor(self._graph.readout.wanted, device=self._graph.x.device)
-        if target.numel() > 1:
-            raise Unserved("several links are compared")
         for node in reversed(self._nodes):
             if node.op == "output":
                 self._need(_only(node), target)
@@ -524,9 +524,9 @@ def _entered(
     return _Values(plan.finish(change.states(), presence))
 
 
-def _scores(output: _Values) -> Tensor:
-    scores: Tensor = output.tensor[0]
-    return scores.unsqueeze(1) if scores.dim() == 1 else scores
+def _output(output: _Values) -> Tensor:
+    rows: Tensor = output.tensor  # (r, B, K) or (r, B)
+    return rows.unsqueeze(2) if rows.dim() == 2 else rows
 
 
 def _only(node: fx.Node) -> fx.Node:
