@@ -355,11 +355,12 @@ def test_links_that_are_compared_are_traced_with_the_same_hits(graph, keep, top)
     ends = list(range(20, 33))
     with torch.no_grad():
         links = torch.tensor([(3, end) for end in ends]).t()
-        score = model(x, without(edge_index, 3, *ends), links)
+        score = model(x, edge_index, links)
     best, *others = (ends[place] for place in score.argsort(descending=True).tolist())
     question = {"why_not": (3, others[-1])} if top is None else {"among": ends, "top": top}
+    options = {"threshold": 0.0, "keep": keep, "carries_messages": True}
     meters = [
-        Zorro.of_links(model, x, edge_index, threshold=0.0, keep=keep, evaluator=name).meter(
+        Zorro.of_links(model, x, edge_index, evaluator=name, **options).meter(
             (3, best), samples=60, **question
         )
         for name in ("traced", "any-model")
