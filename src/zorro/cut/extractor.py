@@ -434,7 +434,7 @@ class Extractor:
 
         Of a large cut they are not: the guard does that with samples of each claim.
         """
-        if graph.context.numel() == 0:
+        if graph.context.numel() == 0 or self._model.keeps_features:
             return False
         purpose = _PURPOSE + self._parts.num_nodes + graph.query
         bases = range(1 if graph.x.numel() > _LARGE else 2)
