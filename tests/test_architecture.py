@@ -31,8 +31,8 @@ INSIDE = {
     "graph": "grouping column_values edge_index features extras graph names validation stored",
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
-        "inference_mode memory randomness receptive_field message_masks model_state "
-        "function_model signature data_model as_module picked_output graph_model link_model predictor"
+        "inference_mode memory randomness receptive_field message_masks model_state function_model "
+        "signature data_model as_module picked_output graph_model link_model predictor"
     ),
     "elements": "space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",

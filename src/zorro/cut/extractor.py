@@ -172,6 +172,12 @@ class Extractor:
         """Return the query's scores (S, C) for samples of its input, as the guard runs them."""
         return self.guard.scores(graph, inputs, on_the_cut=on_the_cut)
 
+    def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
+        """Return how many edges lead from a node to another in the whole graph."""
+        node = torch.tensor([sender], device=self._parts.device)
+        ends = self._parts.ends(self._parts.both_ways.incoming(node))  # (2, e)
+        return int(((ends[0] == sender) & (ends[1] == receiver)).sum())
+
     def question(self, asked: Any, comparison: Comparison) -> Any:
         """Return what is asked, which a comparison does not change."""
         comparison.refuse_links()

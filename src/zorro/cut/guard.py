@@ -88,7 +88,7 @@ class Guard:
             query=self._model.parts.num_nodes + _PURPOSE + graph.query,
             samples=samples,
         )
-        # Where all others are there it shows most what a few draws even out: how many they are, say.
+        # Where all others are there it shows most what a few draws even out, as how many they are.
         is_drawn = torch.arange(len(samples), device=part.nodes.device).unsqueeze(1) % 2 == 0
         others = EdgesOfSamples(
             drawn.present | ~is_drawn,

@@ -123,6 +123,7 @@ def _summary(graph: ComputationalGraph) -> GraphSummary:
         num_features=graph.x.size(1),
         both_ways=graph.both_ways,
         directed=graph.directed,
+        edge_inputs=tuple(sorted(graph.extras.edge)),
     )
 
 

@@ -73,7 +73,7 @@ class EdgesOfSamples:
         has = places >= 0
 
         def replaced(mine: Tensor | None, theirs: Tensor | None) -> Tensor | None:
-            if mine is None or theirs is None:
+            if mine is None or theirs is None or theirs.size(1) == 0:
                 return mine
             return torch.where(has, theirs[:, places.clamp(min=0)], mine)
 
@@ -180,7 +180,7 @@ class EdgeDraws:
     @property
     def cost_per_sample(self) -> float:
         """What a sample costs in nanoseconds, roughly and by its size: messages along all edges."""
-        return _COST * self.edges.of_column.numel()
+        return _COST * max(1, self.edges.of_column.numel())
 
     def only(self, samples: Tensor) -> EdgeDraws:
         """Return the noise of some samples alone."""
