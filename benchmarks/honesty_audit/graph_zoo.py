@@ -72,14 +72,13 @@ class GraphsCase:
         Of a kind that is not selectable everything is kept.
         """
         graph = self.graphs[explanation.query.index]
-        every = {"nodes": range(graph.x.size(0)), "features": range(graph.x.size(1))}
-        kept = {kind: explanation.selected.get(kind, all_of) for kind, all_of in every.items()}
+        selects = explanation.selected
         return count_hits_of_graph(
             self.model,
             torch.cat([each.x for each in self.graphs]),
             graph,
-            nodes=kept["nodes"],
-            features=kept["features"],
+            nodes=explanation.nodes if "nodes" in selects else range(graph.x.size(0)),
+            features=explanation.features if "features" in selects else range(graph.x.size(1)),
             groups=self.options.get("feature_groups", ()),
             samples=runs,
             seed=seed,

@@ -607,7 +607,9 @@ class Zorro:
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
                 prediction cannot see make no difference.
             features: F_s; all when None.
-            edges: pairs of nodes, where edges are selectable; all when None.
+            edges: pairs of nodes, where edges are selectable; all when None. Of several between
+                the same nodes (u, v, k) is one, and (u, v) all of them. Edges that the prediction
+                cannot see make no difference.
             edge_attributes: edges that keep their attributes, where these are; all when None.
             samples: how many; `fresh_samples` when None.
             why_not: measure against this class or link, as `explain` does,
@@ -658,6 +660,7 @@ class Zorro:
             graph,
             lambda: self._bench.evaluator(graph, event, fresh),
             confidence=p.confidence,
+            edges_between=partial(self._source.edges_between, graph),
         )
 
     @outside_inference_mode
@@ -767,16 +770,23 @@ def _settled_direction(
                 f"directed: expected 'edges' in keep where it is given, got {directed}"
             )
         return False
+    if directed is not None and not isinstance(directed, bool):
+        raise InputError(f"directed: expected True, False or None, got {directed!r}")
+    every = graphs()
+    if not any(map(_edges_in, (edge_index for edge_index, _ in every))):
+        raise InputError("edges: expected some to keep, since keep has 'edges', got none")
     if directed is not None:
-        if not isinstance(directed, bool):
-            raise InputError(f"directed: expected True, False or None, got {directed!r}")
         return directed
-    for edge_index, nodes in graphs():
+    for edge_index, nodes in every:
         if not isinstance(edge_index, Tensor):
             raise InputError("directed: expected True or False for a stored graph, got None")
         if is_directed(edge_index, nodes):
             return True
     return False
+
+
+def _edges_in(edge_index: Tensor | Edges) -> int:
+    return edge_index.size(1) if isinstance(edge_index, Tensor) else edge_index.num_edges
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

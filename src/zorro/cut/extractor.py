@@ -172,6 +172,12 @@ class Extractor:
         """Return the query's scores (S, C) for samples of its input, as the guard runs them."""
         return self.guard.scores(graph, inputs, on_the_cut=on_the_cut)
 
+    def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
+        """Return how many edges lead from a node to another in the whole graph."""
+        node = torch.tensor([sender], device=self._parts.device)
+        ends = self._parts.ends(self._parts.both_ways.incoming(node))  # (2, e)
+        return int(((ends[0] == sender) & (ends[1] == receiver)).sum())
+
     def question(self, asked: Any, comparison: Comparison) -> Any:
         """Return what is asked, which a comparison does not change."""
         comparison.refuse_links()
@@ -436,7 +442,7 @@ class Extractor:
 
         Of a large cut they are not: the guard does that with samples of each claim.
         """
-        if graph.context.numel() == 0:
+        if graph.context.numel() == 0 or self._model.keeps_features:
             return False
         purpose = _PURPOSE + self._parts.num_nodes + graph.query
         bases = range(1 if graph.x.numel() > _LARGE else 2)

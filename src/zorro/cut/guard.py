@@ -69,7 +69,10 @@ class Guard:
         given: EdgesOfSamples | None,
         samples: range,
     ) -> Sequence[Structure | None]:
-        """Return the edges of a part, sample by sample: those of the cut as given, others drawn."""
+        """Return the edges of a part, sample by sample: those of the cut as given, others drawn.
+
+        In every second sample all others are there.
+        """
         noise = self._model.edges
         if given is None or not isinstance(noise, EdgeNoise):
             return [None] * len(samples)
@@ -85,8 +88,10 @@ class Guard:
             query=self._model.parts.num_nodes + _PURPOSE + graph.query,
             samples=samples,
         )
+        # Where all others are there it shows most what a few draws even out, as how many they are.
+        is_drawn = torch.arange(len(samples), device=part.nodes.device).unsqueeze(1) % 2 == 0
         others = EdgesOfSamples(
-            drawn.present,
+            drawn.present | ~is_drawn,
             None if drawn.donors is None else torch.ones_like(drawn.present),
             drawn.donors,
         )

@@ -56,6 +56,13 @@ class Links:
         query = ABOUT_LINKS.query(asked, self._graph.num_nodes)
         return ABOUT_LINKS.compared(query, comparison, self._graph.num_nodes)
 
+    def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
+        """Return how many edges lead from a node to another and carry messages."""
+        asked = [{graph.asked.index, end} for end in graph.asked.ends]
+        if {sender, receiver} in asked and not self._carries_messages:
+            return 0
+        return self._extractor.edges_between(graph, sender, receiver)
+
     def decision(self, graph: ComputationalGraph, comparison: Comparison) -> Decision:
         """Return what counts as the same answer: that the link stays ahead, or stays a link."""
         if graph.asked.rivals:

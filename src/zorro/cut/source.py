@@ -46,6 +46,10 @@ class Source(Protocol):
         """Return what counts as the same answer for a query."""
         ...
 
+    def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
+        """Return how many edges lead from a node to another, where a query's graph is cut from."""
+        ...
+
     def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
         """Yield the computational graph of a query, then wider ones if there are any."""
         ...

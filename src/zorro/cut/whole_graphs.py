@@ -68,6 +68,11 @@ class WholeGraphs:
             return next((i for i, one in enumerate(self._graphs) if one is asked), self._count)
         return whole_number("graph", asked, self._count, what="a graph")
 
+    def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
+        """Return how many edges lead from a node of a graph to another."""
+        is_one = (graph.edge_index[0] == sender) & (graph.edge_index[1] == receiver)
+        return int(is_one.sum())
+
     def question(self, asked: Any, comparison: Comparison) -> Any:
         """Return what is asked, which a comparison does not change."""
         comparison.refuse_links()

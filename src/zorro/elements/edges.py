@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, SupportsIndex
@@ -111,12 +111,20 @@ class EdgeElements:
             for pair, number in zip(pairs, self.number.tolist(), strict=True)
         ]
 
-    def chosen(self, name: str, edges: Iterable[Any]) -> Tensor:
+    def chosen(
+        self,
+        name: str,
+        edges: Iterable[Any],
+        *,
+        elsewhere: Callable[[int, int], int] = lambda sender, receiver: 0,
+    ) -> Tensor:
         """Return which elements (m,) a user means by pairs (u, v), or (u, v, k) for one of several.
 
         Args:
             name: of the argument.
             edges: in either direction where the graph is undirected.
+            elsewhere: how many edges of the whole graph lead from a node to another. Those that
+                are not among the elements make no difference.
         """
         wanted = set()
         for number, edge in enumerate(_pairs(name, edges)):
@@ -125,10 +133,11 @@ class EdgeElements:
                 u, v = v, u
             label = (u, v, *edge[2:])
             if label not in self._known:
-                raise InputError(
-                    f"{name}[{number}]: expected an edge that the prediction can see, got "
-                    f"{tuple(edge)}"
-                )
+                there = elsewhere(u, v) if self.directed else max(elsewhere(u, v), elsewhere(v, u))
+                if label[2:] not in {(), *((k,) for k in range(there))} or there == 0:
+                    raise InputError(
+                        f"{name}[{number}]: expected an edge that carries messages, got {edge}"
+                    )
             wanted.add(label)
         mask = [label in wanted or label[:2] in wanted for label in self.labels]
         return torch.tensor(mask, dtype=torch.bool, device=self.ends.device)
@@ -199,6 +208,8 @@ def _pairs(name: str, edges: Iterable[Any]) -> list[tuple[SupportsIndex, ...]]:
         raise InputError(f"{expected}, got {edges!r:.60}")
     found = []
     for edge in edges:
+        if isinstance(edge, Tensor):
+            edge = edge.tolist()
         pair = tuple(edge) if isinstance(edge, Iterable) and not isinstance(edge, str) else ()
         if len(pair) not in (2, 3):
             raise InputError(f"{expected}, got {edge!r:.60}")

@@ -29,6 +29,7 @@ DEFAULT_MEMORY = 1 << 30  # bytes
 # On a CPU larger batches only leave the caches; measured on Cora, 30–100 MB is fastest.
 _CPU_BATCH = 1 << 26
 _TRIED_SAMPLES = 3  # on which a column without a gradient is tried
+_UNLIKE = 3  # samples that are run together to see whether each comes out as if it were alone
 
 
 # Changes inputs (b, n, d) and edges of some pairs, given as a part of all, candidates and samples.
@@ -322,7 +323,10 @@ class BatchedEvaluator(Evaluator):
     def _message_gradient(self, x: Tensor, present: Tensor) -> Tensor | None:
         """Return the gradient (b, e) for the strength of each edge's messages, if there is one."""
         mask = present.to(x.dtype).flatten().requires_grad_()
-        scores = self._run_copies(x, strengths=mask, differentiable=True)
+        try:
+            scores = self._run_copies(x, strengths=mask, differentiable=True)
+        except ModelError:
+            return None  # its layers send messages along some of the edges, type by type, say
         if not scores.requires_grad:
             return None
         self._runs += x.size(0)
@@ -509,11 +513,16 @@ class BatchedEvaluator(Evaluator):
             return self._independent
         if self._copies == 1:
             return True
-        true = self._x.unsqueeze(0)
-        noisy = self._draws.matrices(torch.zeros(1, dtype=torch.long, device=self.device))
-        alone = torch.cat([self._run_copies(noisy), self._run_copies(true)])
+        inputs, edges = self._unlike_copies()
+        each = [slice(copy, copy + 1) for copy in range(inputs.size(0))]
+        alone = torch.cat(
+            [
+                self._run_copies(inputs[one], None if edges is None else edges.part(one))
+                for one in each
+            ]
+        )
         try:
-            together = self._run_copies(torch.cat([noisy, true]))
+            together = self._run_copies(inputs, edges)
             independent = self._predictor.same(together, alone)
         except ModelError:  # it takes so many nodes and no more
             independent = False
@@ -524,6 +533,20 @@ class BatchedEvaluator(Evaluator):
                 self.graph.asked,
             )
         return independent
+
+    def _unlike_copies(self) -> tuple[Tensor, EdgesOfSamples | None]:
+        """Return inputs (b, n, d), and edges where they may differ, that are not alike.
+
+        The true one, and a sample with nothing kept; several where their features may be the same
+        and edges alone tell them apart.
+        """
+        edges = self.edges_under(self.nothing)
+        few = 1 if edges is None else min(_UNLIKE, self.samples)
+        noisy = self._draws.matrices(torch.arange(few, device=self.device))
+        true = self.edges_under(self.everything)
+        return torch.cat([noisy, self._x.unsqueeze(0)]), EdgesOfSamples.joined(
+            [part.part(slice(count)) for part, count in ((edges, few), (true, 1)) if part]
+        )
 
 
 def _values_at(at: tuple[Tensor, Tensor], wanted: Tensor) -> _Toggle:

@@ -112,6 +112,7 @@ class GraphSummary:
     both_ways: bool = False
     directed: bool = False  # whether an edge is another than its reverse
     edge_elements: int | None = None  # edges that can be kept; None where they are not selectable
+    edge_inputs: tuple[str, ...] = ()  # names of what the model gets for edges
 
 
 @dataclass(frozen=True)
@@ -255,11 +256,17 @@ class Explanation:
 
         Args:
             edge_index: (2, E), of the whole graph.
-            attributes: edge-level tensors (E, …) that the model gets, by which the directions of
-                several edges between the same nodes belong together.
+            attributes: edge-level tensors (E, …) that the model gets, all of them by their names:
+                where there are several edges between the same nodes, they say which is which.
         """
         if EDGES not in self.selected:
             return torch.ones(edge_index.size(1), device=edge_index.device)
+        given, expected = sorted(attributes or {}), sorted(self.graph.edge_inputs)
+        if given != expected and any(len(edge) > 2 for edge in self.edges):
+            raise InputError(
+                f"attributes: expected {', '.join(expected) or 'none'}, by which several edges "
+                f"between the same nodes are told apart, got {', '.join(given) or 'none'}"
+            )
         columns = edge_columns(
             self.edges,
             edge_index,
@@ -339,6 +346,7 @@ class Explanation:
         edge_index: Tensor | None = None,
         *,
         node_mask_type: MaskType = "attributes",
+        edge_attributes: Mapping[str, Tensor] | None = None,
     ) -> PygExplanation:
         """Return the explanation as PyG's `Explanation`, with masks on the whole graph's ids.
 
@@ -347,6 +355,7 @@ class Explanation:
             edge_index: (2, E), likewise; sets of edges need it.
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
+            edge_attributes: what the model gets for edges, as of `edge_mask`.
         """
         rows = self._indicator(NODES, self.graph.num_nodes).unsqueeze(1)  # (N, 1)
         columns = self._indicator(FEATURES, self.graph.num_features).unsqueeze(0)  # (1, d)
@@ -360,7 +369,7 @@ class Explanation:
         if EDGES in self.selected:
             if edge_index is None:
                 raise InputError("edge_index: expected with a set of edges, got None")
-            carried["edge_mask"] = self.edge_mask(edge_index)
+            carried["edge_mask"] = self.edge_mask(edge_index, edge_attributes)
         if NODES in self.selected or FEATURES in self.selected:
             carried["node_mask"] = masks[node_mask_type]()
         return PygExplanation(

@@ -28,6 +28,7 @@ class Meter:
         graph: of the query.
         evaluator: gives what evaluates; asked when the first set is measured.
         confidence: of the intervals.
+        edges_between: how many edges of the whole graph lead from a node to another.
     """
 
     def __init__(
@@ -36,10 +37,12 @@ class Meter:
         evaluator: Callable[[], Evaluator],
         *,
         confidence: float,
+        edges_between: Callable[[int, int], int] = lambda sender, receiver: 0,
     ) -> None:
         self.graph = graph
         self._make_evaluator = evaluator
         self._confidence = confidence
+        self._edges_between = edges_between
 
     @outside_inference_mode
     def fidelity(
@@ -56,7 +59,8 @@ class Meter:
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
                 prediction cannot see make no difference. A mask (N,) will do too.
             features: F_s; all when None. A mask (d,) will do too.
-            edges: pairs of nodes; all when None. Only where edges are selectable.
+            edges: pairs of nodes; all when None. Only where edges are selectable. Edges that the
+                prediction cannot see make no difference.
             edge_attributes: edges that keep their attributes; all when None, likewise.
         """
         hits = self.evaluator.hits(
@@ -88,7 +92,10 @@ class Meter:
         for kind, pairs in ((EDGES, edges), (EDGE_ATTRIBUTES, edge_attributes)):
             if kind in kinds:
                 every = torch.ones_like(graph.edges.number, dtype=torch.bool)
-                masks[kind] = every if pairs is None else graph.edges.chosen(kind, pairs)
+                if pairs is None:
+                    masks[kind] = every
+                else:
+                    masks[kind] = graph.edges.chosen(kind, pairs, elsewhere=self._edges_between)
             elif pairs is not None:
                 raise InputError(f"{kind}: expected None unless keep has {kind!r}")
         space = Space(

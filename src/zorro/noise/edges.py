@@ -107,12 +107,26 @@ class EdgesOfSamples:
             every[0].scales_messages,
         )
 
+    @staticmethod
+    def joined(parts: Sequence[EdgesOfSamples | None]) -> EdgesOfSamples | None:
+        """Return the samples of several, one after the other; None where edges do not differ."""
+        every = [part for part in parts if part is not None]
+        if not every:
+            return None
+        redrawn = [part.redrawn for part in every if part.redrawn is not None]
+        donors = [part.donors for part in every if part.donors is not None]
+        return EdgesOfSamples(
+            torch.cat([part.present for part in every]),
+            torch.cat(redrawn) if redrawn else None,
+            torch.cat(donors) if donors else None,
+        )
+
     def with_those_of(self, other: EdgesOfSamples, places: Tensor) -> EdgesOfSamples:
         """Return these with those edges replaced that another has at places (m,), −1 for none."""
         has = places >= 0
 
         def replaced(mine: Tensor | None, theirs: Tensor | None) -> Tensor | None:
-            if mine is None or theirs is None:
+            if mine is None or theirs is None or theirs.size(1) == 0:
                 return mine
             return torch.where(has, theirs[:, places.clamp(min=0)], mine)
 
@@ -218,7 +232,7 @@ class EdgeDraws:
     @property
     def cost_per_sample(self) -> float:
         """What a sample costs in nanoseconds, roughly and by its size: messages along all edges."""
-        return _COST * self.edges.of_column.numel()
+        return _COST * max(1, self.edges.of_column.numel())
 
     def only(self, samples: Tensor) -> EdgeDraws:
         """Return the noise of some samples alone."""

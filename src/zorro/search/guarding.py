@@ -73,7 +73,9 @@ def _agrees(
     source: Source, graph: ComputationalGraph, evaluator: Evaluator, selection: Selection
 ) -> bool:
     """Whether some samples give the same with all else redrawn."""
-    is_doubtful = source.reach.doubtful
+    # How far features come from says little of how far edges do.
+    redraws_edges = evaluator.edges_under(selection) is not None
+    is_doubtful = source.reach.doubtful or (redraws_edges and not evaluator.reads_candidates_only)
     is_known = evaluator.reads_candidates_only and not is_doubtful
     on_the_cut = is_known and graph.x.numel() > _LARGE
     count = DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 
 from zorro.elements import Selection
 from zorro.evaluation.evaluator import Evaluator
@@ -21,7 +22,8 @@ def search_multiple(
     """Yield explanations, each disjoint from those it descends from.
 
     After an explanation is found, the search is repeated on what remains, once for each kind of
-    element: without its nodes (all allowed features), without its features (all allowed nodes). A
+    element: without its nodes (all allowed features), without its features (all allowed nodes).
+    Edges and their attributes are blocks of their own: it is repeated without those too. A
     branch ends when the fidelity of everything it still allows is not above τ, or at `max_depth`.
     Different branches may yield the same set.
 
@@ -44,6 +46,11 @@ def search_multiple(
     selection = result.found.selection
     if selection.is_blank:
         return  # nothing is needed, so nothing can be removed
-    for kind in selection.space.kinds:
-        rest = allowed.without(selection, kind)
+    kept = [
+        block
+        for block in selection.space.blocks
+        if any(selection.members(kind).numel() for kind in block)
+    ]
+    for kinds in product(*kept):
+        rest = allowed.without(selection, *kinds)
         yield from search_multiple(evaluator, find, tau=tau, max_depth=max_depth - 1, allowed=rest)
