@@ -137,5 +137,6 @@ def _selection(
         shares = [len(wanted.intersection(members)) / len(members) for members in elements]
         if any(0 < share < 1 for share in shares):
             raise InputError("explanation: expected whole feature_groups, got a part of one")
-        masks[kind] = torch.tensor([share == 1 for share in shares], device=space.device)
+        kept = [share == 1 for share in shares]
+        masks[kind] = torch.tensor(kept, dtype=torch.bool, device=space.device)
     return Selection(space, masks)

@@ -59,7 +59,7 @@ class EdgesOfSamples:
         has = places >= 0
 
         def replaced(mine: Tensor | None, theirs: Tensor | None) -> Tensor | None:
-            if mine is None or theirs is None:
+            if mine is None or theirs is None or theirs.size(1) == 0:
                 return mine
             return torch.where(has, theirs[:, places.clamp(min=0)], mine)
 
