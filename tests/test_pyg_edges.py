@@ -78,15 +78,6 @@ def explainer_of(
     )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    """The graphs are small: on a busy machine several threads wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def graph():
     """An undirected graph whose columns stand in no order, with a weight for each edge."""
@@ -163,10 +154,12 @@ def test_keep_may_leave_out_a_kind_that_a_mask_would_show():
 
 
 def test_an_undirected_edge_is_kept_both_ways_unless_directions_are_told_apart():
-    x, edge_index = torch.ones(2, 1), torch.tensor([[0, 1], [1, 0]])
-    for options, mask in ({}, [1, 1]), ({"directed": True}, [0, 1]):
-        ask = explainer_of(Sums(shift=-0.5), mode=MODES[1], **options)
-        assert ask(x, edge_index, index=0).edge_mask.tolist() == mask
+    """Node 0 hears node 1, which alone has something to say."""
+    x, edge_index = torch.tensor([[0.0], [1.0]]), torch.tensor([[0, 1], [1, 0]])
+    for level, shift in ("node", -0.5), ("graph", -0.25):
+        for options, mask in ({}, [1, 1]), ({"directed": True}, [0, 1]):
+            ask = explainer_of(Sums(level, shift), mode=MODES[1], **options)
+            assert ask(x, edge_index, index=0).edge_mask.tolist() == mask
 
 
 def test_how_often_other_edges_are_there_is_an_option():
