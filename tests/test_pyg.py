@@ -247,25 +247,6 @@ def test_edge_weights_follow_the_graph():
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"edge_mask_type": "object"}, "edge_mask_type 'object'"),
-        ({"node_mask_type": None, "edge_mask_type": "object"}, "node_mask_type None"),
-    ],
-)
-def test_unsupported_configurations_are_refused_with_the_reason(change, reason, caplog):
-    settings = {
-        "explanation_type": "model",
-        "model_config": MULTICLASS,
-        "node_mask_type": "attributes",
-        **change,
-    }
-    with pytest.raises(ValueError, match="does not support"):
-        Explainer(SimpleConv(), ZorroExplainer(), **settings)
-    assert reason in caplog.text
-
-
-@pytest.mark.parametrize(
     ("option", "message"),
     [
         ({"tau": 2.0}, "tau: expected a number above 0"),

@@ -39,13 +39,12 @@ def graphs():
     return found
 
 
-def explainer(model, mask="attributes", level="graph", edge_mask=None, **options):
+def explainer(model, mask="attributes", level="graph", **options):
     return Explainer(
         model,
         ZorroExplainer(**OPTIONS, **options),
         explanation_type="model",
         node_mask_type=mask,
-        edge_mask_type=edge_mask,
         model_config={
             "mode": "multiclass_classification",
             "task_level": level,
@@ -114,5 +113,3 @@ def test_what_cannot_be_asked_is_refused(model, graphs):
     target = torch.zeros(3, dtype=torch.long)
     with pytest.raises(InputError, match=r"batch: expected a graph's number per node, \(15,\)"):
         ask.algorithm(model, batch.x, batch.edge_index, target=target, batch=batch.batch[:3])
-    with pytest.raises(ValueError, match="does not support"):
-        explainer(model, edge_mask="object")

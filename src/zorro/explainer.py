@@ -50,6 +50,7 @@ from zorro.question.decision import Comparison, Contrast, Side
 from zorro.question.options import EdgeEffect, EdgeNoiseName, Search, check_parameters
 from zorro.question.parameters import PARAMETERS, parameters_of
 from zorro.question.reading import READINGS, Output, Reading, reading_of
+from zorro.question.readout import Readout
 from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
 from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
@@ -266,27 +267,53 @@ class Zorro:
                 that the graphs have a row of for each node or edge.
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
-        listed = listed_graphs(graphs)
-        given = _given(options)
-        pool = features_of(torch.cat([graph.x for graph in listed]))
-        if isinstance(given["noise"], str) and given["feature_groups"] is None:
-            propose_groups(pool.in_memory, given["noise"])
-
+        asked = _parameters(_given(options))
+        listed = listed_graphs(graphs, draws_from_them=asked.keep != (EDGES,))
         module = as_graph_model(model)
         further = kwargs_of_graphs(module, listed, model_kwargs)
+        return cls.from_graphs(module, listed, listed, model_kwargs=further, options=options)
 
+    @classmethod
+    def from_graphs(
+        cls,
+        model: Model,
+        graphs: Sequence[Data],
+        data_set: Sequence[Data],
+        *,
+        model_kwargs: Mapping[str, Any],
+        options: Mapping[str, Any],
+        readouts: Sequence[Readout] | None = None,
+    ) -> Zorro:
+        """Return what explains a model's answers for graphs that have been checked.
+
+        Args:
+            model: called as `model(x, edge_index, batch=batch, **model_kwargs)`.
+            graphs: that are asked about, by their numbers.
+            data_set: from whose nodes and edges noise is drawn.
+            model_kwargs: further arguments of the model; a text names an attribute of the graphs.
+            options: those of `Zorro` that do not depend on what is asked about.
+            readouts: how each graph's answer is read off the model's; it is the whole output when
+                None.
+        """
+        given = _given(options)
         asked = _parameters(given)
+        pool = features_of(torch.cat([graph.x for graph in data_set]))
+        redrawn = bool(set(KEPT) & set(asked.keep))
+        if redrawn and isinstance(given["noise"], str) and given["feature_groups"] is None:
+            propose_groups(pool.in_memory, given["noise"])
         directed = _settled_direction(
             given["directed"],
             asked,
-            lambda: [(graph.edge_index, graph.x.size(0)) for graph in listed],
+            lambda: [(graph.edge_index, graph.x.size(0)) for graph in data_set],
         )
-        edges = edge_noise_of(asked, lambda: edge_attributes_of(listed, further))
+        edges = edge_noise_of(asked, lambda: edge_attributes_of(data_set, model_kwargs))
 
         def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
-            return WholeGraphs(predictor, listed, model_kwargs=further, directed=directed)
+            return WholeGraphs(
+                predictor, graphs, model_kwargs=model_kwargs, readouts=readouts, directed=directed
+            )
 
-        return cls.from_source(module, pool, source, options, edges)
+        return cls.from_source(model, pool, source, options, edges)
 
     @classmethod
     @outside_inference_mode

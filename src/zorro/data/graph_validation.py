@@ -50,15 +50,19 @@ def check_graphs(graphs: Any, *, integers: bool = False, targets: bool = True) -
             _check_target_like_first(graph, graphs[0], number)
 
 
-def listed_graphs(graphs: Any) -> list[Data]:
+def listed_graphs(graphs: Any, *, draws_from_them: bool = True) -> list[Data]:
     """Return graphs to explain as a list, checked; PyG's data sets are no `Sequence`.
 
     Their features may be integers, as for `nn.Embedding`.
+
+    Args:
+        graphs: a list or a data set.
+        draws_from_them: whether noise is drawn from their nodes, of which one graph has too few.
     """
     if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
         graphs = [graphs[number] for number in range(len(graphs))]
     check_graphs(graphs, integers=True, targets=False)
-    if len(graphs) == 1:
+    if len(graphs) == 1 and draws_from_them:
         raise InputError(
             "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
             "and a single graph's are too few; pass noise= of your own with a second one"

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -340,6 +340,25 @@ class Explanation:
             raise InputError(f"text: expected a JSON object, got {type(values).__name__}")
         return cls.from_dict(values)
 
+    def node_mask(self, node_mask_type: MaskType = "attributes") -> Tensor:
+        """Return ones for the entries of x that are kept.
+
+        Those are all where neither nodes nor features are selectable.
+
+        Args:
+            node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
+                `common_attributes` F_s (1, d).
+        """
+        rows = self._indicator(NODES, self.graph.num_nodes).unsqueeze(1)  # (N, 1)
+        columns = self._indicator(FEATURES, self.graph.num_features).unsqueeze(0)  # (1, d)
+        masks = {
+            "attributes": lambda: rows * columns,
+            "object": lambda: rows,
+            "common_attributes": lambda: columns,
+        }
+        check_choice("node_mask_type", node_mask_type, masks)
+        return masks[node_mask_type]()
+
     def to_pyg(
         self,
         x: Tensor | None = None,
@@ -355,23 +374,16 @@ class Explanation:
             edge_index: (2, E), likewise; sets of edges need it.
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
-            edge_attributes: what the model gets for edges, as of `edge_mask`.
+            edge_attributes: as of `edge_mask`.
         """
-        rows = self._indicator(NODES, self.graph.num_nodes).unsqueeze(1)  # (N, 1)
-        columns = self._indicator(FEATURES, self.graph.num_features).unsqueeze(0)  # (1, d)
-        masks = {
-            "attributes": lambda: rows * columns,
-            "object": lambda: rows,
-            "common_attributes": lambda: columns,
-        }
-        check_choice("node_mask_type", node_mask_type, masks)
+        check_choice("node_mask_type", node_mask_type, get_args(MaskType))
         carried = {"x": x, "edge_index": edge_index}
         if EDGES in self.selected:
             if edge_index is None:
                 raise InputError("edge_index: expected with a set of edges, got None")
             carried["edge_mask"] = self.edge_mask(edge_index, edge_attributes)
         if NODES in self.selected or FEATURES in self.selected:
-            carried["node_mask"] = masks[node_mask_type]()
+            carried["node_mask"] = self.node_mask(node_mask_type)
         return PygExplanation(
             **{name: value for name, value in carried.items() if value is not None}
         )

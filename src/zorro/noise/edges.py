@@ -107,20 +107,6 @@ class EdgesOfSamples:
             every[0].scales_messages,
         )
 
-    @staticmethod
-    def joined(parts: Sequence[EdgesOfSamples | None]) -> EdgesOfSamples | None:
-        """Return the samples of several, one after the other; None where edges do not differ."""
-        every = [part for part in parts if part is not None]
-        if not every:
-            return None
-        redrawn = [part.redrawn for part in every if part.redrawn is not None]
-        donors = [part.donors for part in every if part.donors is not None]
-        return EdgesOfSamples(
-            torch.cat([part.present for part in every]),
-            torch.cat(redrawn) if redrawn else None,
-            torch.cat(donors) if donors else None,
-        )
-
     def with_those_of(self, other: EdgesOfSamples, places: Tensor) -> EdgesOfSamples:
         """Return these with those edges replaced that another has at places (m,), −1 for none."""
         has = places >= 0

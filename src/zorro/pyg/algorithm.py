@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,9 +16,11 @@ from torch_geometric.explain import Explanation as PygExplanation
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import ExplanationType, ModelMode, ModelReturnType
 
+from zorro.elements import EDGES, KEPT, Kind
+from zorro.elements.edges import edge_columns
 from zorro.errors import InputError
 from zorro.explainer import Zorro
-from zorro.explanation import Explanation, MaskType
+from zorro.explanation import Explanation
 from zorro.model.link_model import as_link_model
 from zorro.model.picked_output import Part, part_of, picked
 from zorro.model.predictor import Predictor
@@ -60,18 +63,22 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     >>> explanation.zorro[1]
     Explanation(node 1 → class 0: 1 nodes × 1 features, fidelity 1.00 [0.97, 1.00], certified)
 
-    The mask is of zeros and ones on the whole graph's ids: with `node_mask_type` `attributes` it
-    is the explanation V_s ⊗ F_s (N, d); `object` keeps only V_s (N, 1) and `common_attributes`
-    only F_s (1, d). `explanation.zorro` holds the `zorro.Explanation` of each node of `index`, by
-    its id. With several nodes the mask is the union of theirs; the fidelity τ is that of each
-    explanation on its own, not of the union. One call for many nodes is faster than many calls,
-    which prepare the graph anew each time.
+    Masks are of zeros and ones on the whole graph's ids. With `node_mask_type` `attributes` the
+    mask is the explanation V_s ⊗ F_s (N, d); `object` keeps only V_s (N, 1) and
+    `common_attributes` only F_s (1, d). With `edge_mask_type="object"` the edges that are kept are
+    a mask (E,), of both directions of an undirected edge; `edge_presence` and `directed` are
+    options of theirs. What may be kept follows from the masks: nodes and features, edges, or all
+    of them; `keep` leaves out a kind, `keep=("nodes", "edges")`. `explanation.zorro` holds the
+    `zorro.Explanation` of each node of `index`, by its id. With several nodes the masks are the
+    unions of theirs; the fidelity τ is that of each explanation on its own, not of the union. One
+    call for many nodes is faster than many calls, which prepare the graph anew each time.
 
     `index` says what is explained: one number, several, or all outputs when None; each has its own
     certificate. With `task_level="edge"` these are the links of `edge_label_index`, with `"graph"`
-    the graphs of `batch`; `explanation.zorro` holds an explanation of each by its number. Noise
-    is drawn from the nodes of the graph, or of the batch and of `graphs`: one graph alone is
-    refused.
+    the graphs of `batch`, as with `"node"` where the model answers once for each of these;
+    `explanation.zorro` holds an explanation of each by its number. Noise is drawn from the nodes
+    of the graph, or of the batch and of `graphs`: one graph alone is refused, unless only edges
+    are asked for.
 
     With `mode="regression"` a value is the same answer within `tolerance`, or within
     `tolerance_share` of the spread of the model's outputs, a half where nothing is said.
@@ -79,9 +86,11 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     A `phenomenon` can be explained where the model predicts it: RDT-fidelity is the probability
     that the model keeps to the answer, and one that it does not give has none to keep.
 
-    PyG's `fidelity` sets what is not selected to zero and is not RDT-fidelity; its
-    `visualize_graph` needs an edge mask, which sets of nodes and features do not have; its
-    `get_explanation_subgraph` needs a mask of all nodes, so not `common_attributes`.
+    PyG's `fidelity` sets features that are not selected to zero and silences other edges without
+    changing degrees: it is not RDT-fidelity. Its `visualize_graph` needs an edge mask, and draws
+    nothing where all edges are kept. Its `get_explanation_subgraph` needs no mask of nodes or one
+    of all nodes, so not `common_attributes`; with one it leaves out kept edges of nodes that are
+    not selected.
 
     PyG itself calls the model as `model(x, edge_index, …)`, and takes what that returns for class
     scores with `explanation_type="model"`: a model that takes a `Data` or returns more is to be
@@ -105,8 +114,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
                 raise InputError(f"{name}: not an option here, {name} {_KNOWN_TO_PYG[name]}")
             if name not in _OPTIONS:
                 raise InputError(f"{name}: expected one of the options {', '.join(_OPTIONS)}")
-        # Zorro checks its own options; any graph will do, and the model is not called.
-        Zorro(nn.Identity(), torch.zeros(1, 1), torch.empty(2, 0, dtype=torch.long), **options)
+        _check_under_some_mask(options)
         self.options = options
 
     def forward(
@@ -131,7 +139,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
                 level `batch` (N,) says to which graph each node belongs, at edge level
                 `edge_label_index` (2, k) which links are asked about.
         """
-        call = Call(model, x, edge_index, kwargs, self._graphs)
+        call = Call(model, x, edge_index, kwargs, _rows(target), self._graphs)
         level = LEVELS[self.model_config.task_level.value](call)
         zorro = level.zorro(self._options_at(level))
         numbers = _numbers(index, level)
@@ -142,17 +150,41 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
             for number in numbers:
                 self._refuse_unpredicted(level, number, answers[number], targets)
         explanations: dict[int, Explanation] = {}
-        masks = []
         for number in numbers:
             found = explanations[number] = zorro.explain(level.asked(number))
             self._refuse_unpredicted(level, number, _answer(found), targets)
-            mask = found.to_pyg(node_mask_type=self.explainer_config.node_mask_type.value).node_mask
-            masks.append(level.placed(mask, number))
         return PygExplanation(
-            node_mask=reduce(torch.maximum, masks).to(x),
+            **self._masks(explanations, call, level),
             # By id and not in a list: PyG takes a list as long as the graph for a node attribute.
             zorro=explanations,
         )
+
+    def _masks(
+        self, explanations: Mapping[int, Explanation], call: Call, level: TaskLevel
+    ) -> dict[str, Tensor]:
+        """Return the masks that are asked for, each the union of all explanations'."""
+        masks = {}
+        if (kind := self.explainer_config.node_mask_type) is not None:
+            each = (
+                level.placed(found.node_mask(kind.value), number)
+                for number, found in explanations.items()
+            )
+            masks["node_mask"] = reduce(torch.maximum, each).to(call.x)
+        if self.explainer_config.edge_mask_type is not None:
+            kept = {
+                edge
+                for number, found in explanations.items()
+                for edge in level.renamed(found.edges, number)
+            }
+            columns = edge_columns(
+                sorted(kept),
+                call.edge_index,
+                nodes=call.x.size(0),
+                directed=next(iter(explanations.values())).graph.directed,
+                attributes=level.edge_attributes,
+            )
+            masks["edge_mask"] = columns.float()  # (E,)
+        return masks
 
     def _answers(self, call: Call, level: TaskLevel) -> list[Answer]:
         """Return what the model says of all outputs, as PyG calls it."""
@@ -182,7 +214,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
 
     def _options_at(self, level: TaskLevel) -> dict[str, Any]:
         """Return the options of Zorro, with what PyG's configuration says of the output."""
-        options = dict(self.options)
+        options = {**self.options, "keep": self._keep}
         if level.each == "graph":
             options = {k: v for k, v in options.items() if k not in _OF_NODES_AND_LINKS}
         if not self._is_regression:
@@ -192,6 +224,17 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         if "tolerance" not in options and "tolerance_share" not in options:
             options["tolerance_share"] = _SHARE
         return options
+
+    @property
+    def _keep(self) -> tuple[Kind, ...]:
+        """What sets may be of: what the masks that are asked for can show."""
+        if "keep" in self.options:
+            return tuple(self.options["keep"])
+        explainer = self.explainer_config
+        return (
+            *(KEPT if explainer.node_mask_type is not None else ()),
+            *((EDGES,) if explainer.edge_mask_type is not None else ()),
+        )
 
     def supports(self) -> bool:
         """Whether PyG's configuration can be served; if not, the log says why."""
@@ -208,17 +251,21 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         ]
         if of_values and model.mode != ModelMode.regression:
             objections.append(f"{of_values[0]} only with mode 'regression'")
-        if explainer.edge_mask_type is not None:
-            objections.append(
-                "no edge mask, since its explanations are sets of nodes and features "
-                f"(got edge_mask_type {explainer.edge_mask_type.value!r})"
-            )
-        mask_type = explainer.node_mask_type and explainer.node_mask_type.value
-        if mask_type not in get_args(MaskType):
-            objections.append(
-                f"only node masks of type {', '.join(get_args(MaskType))} "
-                f"(got node_mask_type {mask_type!r})"
-            )
+        masks = {
+            "node_mask_type": (explainer.node_mask_type, KEPT),
+            "edge_mask_type": (explainer.edge_mask_type, (EDGES,)),
+        }
+        for name, (asked, kinds) in masks.items():
+            if (asked is None) == bool(set(kinds) & set(self._keep)):
+                objections.append(
+                    f"{name} exactly where keep has {' or '.join(map(repr, kinds))} "
+                    f"(got {name} {asked and asked.value!r}, keep {self._keep})"
+                )
+        if not objections:
+            try:
+                _check({**self.options, "keep": self._keep})
+            except InputError as error:
+                objections.append(f"no such options with these masks: {error}")
         for objection in objections:
             logging.error(f"'{self.__class__.__name__}' supports {objection}")
         return not objections
@@ -268,6 +315,26 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
 
 
 Answer = tuple[float, float]  # a class or a value, and how far another may be from it
+
+
+def _check_under_some_mask(options: Mapping[str, Any]) -> None:
+    """Refuse options that no mask goes with; which ones are asked for, PyG tells later."""
+    if "keep" not in options:
+        with contextlib.suppress(InputError):
+            return _check(options)
+        options = {**options, "keep": (EDGES,)}  # some are of edges alone
+    _check(options)
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    """Let Zorro check its own options; any graph will do, and the model is not called."""
+    one_edge = torch.zeros(2, 1, dtype=torch.long)
+    attributes = {"edge_attr": torch.zeros(1, 1)}
+    Zorro(nn.Identity(), torch.zeros(1, 1), one_edge, model_kwargs=attributes, **options)
+
+
+def _rows(target: Any) -> int | None:
+    return target.size(0) if isinstance(target, Tensor) and target.dim() > 0 else None
 
 
 def _answer(explanation: Explanation) -> Answer:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from zorro.cut import WholeGraphs
+from zorro.elements.edges import EdgeLabel
 from zorro.errors import InputError
 from zorro.explainer import Zorro
 from zorro.graph.extras import Extras
-from zorro.graph.features import features_of
 from zorro.graph.validation import check_graph
-from zorro.model.predictor import Predictor
-from zorro.noise import Noise
 from zorro.question.readout import RowOfBatch
 
 LINKS = "edge_label_index"
@@ -32,6 +30,7 @@ class Call:
         x: (N, d).
         edge_index: (2, E).
         kwargs: further arguments, as PyG passes them at all levels.
+        outputs: how many the model has, if the target tells.
         graphs: further graphs from whose nodes noise is drawn, at graph level.
     """
 
@@ -39,7 +38,13 @@ class Call:
     x: Tensor
     edge_index: Tensor
     kwargs: Mapping[str, Any]
+    outputs: int | None = None
     graphs: Sequence[Data] = ()
+
+    def of_edges(self, kwargs: Mapping[str, Any]) -> Mapping[str, Tensor]:
+        """Return those of some further arguments that have a row per edge."""
+        nodes, edges = self.x.size(0), self.edge_index.size(1)
+        return Extras.sort(kwargs, nodes=nodes, edges=edges).edge
 
 
 class TaskLevel(Protocol):
@@ -60,6 +65,11 @@ class TaskLevel(Protocol):
         """What the model is called with besides features and edges."""
         ...
 
+    @property
+    def edge_attributes(self) -> Mapping[str, Tensor]:
+        """What of that has a row per edge."""
+        ...
+
     def zorro(self, options: Mapping[str, Any]) -> Zorro:
         """Return what explains them."""
         ...
@@ -72,6 +82,10 @@ class TaskLevel(Protocol):
         """Return a mask of an output's own rows on those of x."""
         ...
 
+    def renamed(self, edges: Sequence[EdgeLabel], number: int) -> Sequence[EdgeLabel]:
+        """Return edges between an output's own rows as edges between those of x."""
+        ...
+
 
 class Nodes:
     """A row of the output per node."""
@@ -82,6 +96,11 @@ class Nodes:
         self._call = call
         # PyG's caller may pass links at every level; they are of no use to a model of nodes.
         self.inputs = {name: it for name, it in call.kwargs.items() if name != LINKS}
+
+    @property
+    def edge_attributes(self) -> Mapping[str, Tensor]:
+        """What the model gets for edges."""
+        return self._call.of_edges(self.inputs)
 
     @property
     def count(self) -> int:
@@ -101,6 +120,10 @@ class Nodes:
         """Return the mask, which is on all nodes."""
         return mask
 
+    def renamed(self, edges: Sequence[EdgeLabel], number: int) -> Sequence[EdgeLabel]:
+        """Return the edges, which have the numbers of all nodes."""
+        return edges
+
 
 class Links:
     """A row of the output per link of `edge_label_index`."""
@@ -116,6 +139,11 @@ class Links:
             came = tuple(links.shape) if isinstance(links, Tensor) else type(links).__name__
             raise InputError(f"{LINKS}: expected the links that are explained, (2, k), got {came}")
         self._links: list[list[int]] = links.t().tolist()
+
+    @property
+    def edge_attributes(self) -> Mapping[str, Tensor]:
+        """What the model gets for edges."""
+        return self._call.of_edges(self._kwargs)
 
     @property
     def count(self) -> int:
@@ -143,6 +171,10 @@ class Links:
         """Return the mask, which is on all nodes."""
         return mask
 
+    def renamed(self, edges: Sequence[EdgeLabel], number: int) -> Sequence[EdgeLabel]:
+        """Return the edges, which have the numbers of all nodes."""
+        return edges
+
 
 class Graphs:
     """A row of the output per graph of `batch`."""
@@ -166,14 +198,18 @@ class Graphs:
         self._kwargs = kwargs
 
     @property
+    def edge_attributes(self) -> Mapping[str, Tensor]:
+        """What the model gets for edges."""
+        return self._call.of_edges(self._kwargs)
+
+    @property
     def count(self) -> int:
         """How many graphs there are."""
         return int(self._batch.max()) + 1
 
     def zorro(self, options: Mapping[str, Any]) -> Zorro:
         """Return what explains graphs: each by itself, or all of them where edges join them."""
-        batch, edge_index = self._batch, self._call.edge_index
-        if bool((batch[edge_index[0]] != batch[edge_index[1]]).any()):
+        if self._are_joined:
             return self._joined(options)
         parts = self._parts()
         return Zorro.of_graphs(
@@ -196,6 +232,19 @@ class Graphs:
         placed[(self._batch == number).cpu()] = mask
         return placed
 
+    def renamed(self, edges: Sequence[EdgeLabel], number: int) -> Sequence[EdgeLabel]:
+        """Return a graph's edges by the numbers that its nodes have among those of all graphs."""
+        if self._are_joined:
+            return edges
+        ids = (self._batch == number).nonzero().flatten().tolist()
+        return [(ids[u], ids[v], *which) for u, v, *which in edges]
+
+    @cached_property
+    def _are_joined(self) -> bool:
+        """Whether edges lead from one graph to another."""
+        sender, receiver = self._batch[self._call.edge_index]
+        return not torch.equal(sender, receiver)
+
     def _parts(self) -> list[Data]:
         """Return the graphs, with their part of the model's further arguments."""
         x, edge_index, batch = self._call.x, self._call.edge_index, self._batch
@@ -217,18 +266,30 @@ class Graphs:
         call = self._call
         check_graph(call.x, call.edge_index)
         whole = Data(x=call.x, edge_index=call.edge_index, **_tensors(self._kwargs))
-        pool = features_of(torch.cat([call.x, *(graph.x for graph in call.graphs)]))
-        rows = [RowOfBatch(number, self._batch) for number in range(self.count)]
+        return Zorro.from_graphs(
+            call.model,
+            [whole] * self.count,
+            [whole, *call.graphs],
+            model_kwargs=_named(self._kwargs, whole),
+            options=options,
+            readouts=[RowOfBatch(number, self._batch) for number in range(self.count)],
+        )
 
-        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
-            kwargs = _named(self._kwargs, whole)
-            return WholeGraphs(predictor, [whole] * self.count, model_kwargs=kwargs, readouts=rows)
 
-        return Zorro.from_source(call.model, pool, source, options)
+def _nodes_or_graphs(call: Call) -> TaskLevel:
+    """Return a model's outputs for nodes, or for graphs where there is one per graph of `batch`.
+
+    PyG takes outputs as they come: to it a model of graphs may be one of nodes.
+    """
+    if call.kwargs.get("batch") is not None and call.outputs != call.x.size(0):
+        graphs = Graphs(call)
+        if graphs.count == call.outputs:
+            return graphs
+    return Nodes(call)
 
 
 LEVELS: Mapping[str, Callable[[Call], TaskLevel]] = {
-    "node": Nodes,
+    "node": _nodes_or_graphs,
     "edge": Links,
     "graph": Graphs,
 }

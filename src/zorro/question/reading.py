@@ -203,6 +203,11 @@ class Value:
         if self.tolerance is not None:
             return self
         assert self.share is not None
+        if scores.size(0) == 1:
+            raise ModelError(
+                "tolerance_share: one value has no spread of which a share could be taken: pass "
+                "tolerance"
+            )
         measured = self.share * float(scores.double().std())
         if not measured > 0:
             raise ModelError(

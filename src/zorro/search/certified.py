@@ -363,7 +363,8 @@ def _planned(tau: float, cost_per_sample: float) -> int:
     misses = max(1 - tau, 1e-9)
     more = min(2.0, max(1.0, _RARE / misses))
     least = min(_MOST_FOR_MISSES, max(_LEAST_PLANNED, round(_MISSES_PLANNED / misses)))
-    return min(round(_MOST_PLANNED * more), max(least, int(_WORTH * more / cost_per_sample)))
+    affordable = int(_WORTH * more / max(1.0, cost_per_sample))
+    return min(round(_MOST_PLANNED * more), max(least, affordable))
 
 
 def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Evaluator]) -> Tensor:
