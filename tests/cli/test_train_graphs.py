@@ -58,7 +58,7 @@ def test_a_class_of_your_own_is_built_without_options(run, data_dir, tmp_path):
     ("words", "problem"),
     [
         (["--dataset", "mutga", "--model", "gin"], "did you mean 'mutag'?"),
-        (["--dataset", "mutag", "--model", "gcn3"], "one of appnp, gat, gcn, gin"),
+        (["--dataset", "mutag", "--model", "gcn4"], "one of appnp, gat, gcn, gcn3, gin"),
         (["--dataset", "proteins", "--model", "gine"], "edge_attr: expected a row per edge"),
         (["--dataset", "mutag", "--model", "gin", "--pooling", "sum"], "expected one of add, max"),
     ],

@@ -61,7 +61,7 @@ def test_capitals_and_separators_do_not_matter(name):
 
 
 def test_unknown_names_get_a_hint():
-    with pytest.raises(InputError, match=r"one of benzene, .* got 'MUTGA' \(did you mean 'mutag'"):
+    with pytest.raises(InputError, match=r"one of ba-2motifs, .* 'MUTGA' \(did you mean 'mutag'"):
         load_graphs("MUTGA")
     with pytest.raises(InputError, match=r"got 'cora'$"):
         load_graphs("cora")

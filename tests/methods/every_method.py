@@ -10,21 +10,25 @@ OURS = (
     "gnnexplainer",
     "grad",
     "grad-input",
+    "graphmask",
     "pgexplainer",
     "pgm",
     "random",
+    "random-edges",
     "soft-zorro",
     "subgraphx",
     "zorro",
     "zorro-paper",
 )
-WITHOUT_FEATURES = ("pgexplainer", "pgm", "subgraphx")
+WITHOUT_FEATURES = ("graphmask", "pgexplainer", "pgm", "random-edges", "subgraphx")
+RANK_EDGES = ("gnnexplainer", "graphmask", "pgexplainer", "random-edges")
 
 
 def built(name, subjects, training_queries=(5, 6, 7)):
     options = {
         "random": {"sizes": (3, 2)},
         "gnnexplainer": {"epochs": 10},
+        "graphmask": {"epochs": 5},
         "pgexplainer": {"subjects": subjects, "training_queries": training_queries, "epochs": 3},
         "pgm": {"samples": 100},
         "subgraphx": {"rollouts": 3, "samples": 20},

@@ -15,7 +15,7 @@ from zorro.models import GRAPH_MODELS, MODELS, build
 from zorro.models.graph_architectures import POOLINGS, GraphGINE
 
 GRAPHS = [random_graph(seed, nodes=5 + seed) for seed in range(4)]
-WEIGHED = ("gcn", "appnp")
+WEIGHED = ("gcn", "gcn3", "appnp")
 ATTRIBUTES = 3  # of each edge of a random graph
 
 
@@ -135,12 +135,29 @@ def test_attributes_of_edges_are_used_edge_by_edge():
 
 
 def test_levels_have_their_own_architectures():
-    assert set(GRAPH_MODELS) == set(MODELS) - {"gcn3"} | {"gine"}
+    assert set(GRAPH_MODELS) == set(MODELS) | {"gine"}
     assert type(build("gin", 4, 2)) is not type(build("gin", 4, 2, level="graph"))
-    with pytest.raises(InputError, match=r"one of appnp, gat, gcn, gin, gine or .*'gcn3' \(did yo"):
-        build("gcn3", 4, 2, level="graph")
+    with pytest.raises(InputError, match=r"one of appnp, gat, gcn, gcn3, gin or .*'gine' \(did yo"):
+        build("gine", 4, 2)
     with pytest.raises(InputError, match="level: expected one of node, graph, link, got 'edge'"):
         build("gcn", 4, 2, level="edge")
+
+
+def test_gcn3_adds_up_neighbours():
+    """By hand: a node's first state is its number of neighbours times the weights, and so on."""
+    model = made("gcn3", pooling="max")
+    # A path of three nodes whose features are all one.
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    adjacency = torch.tensor([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    state, states = torch.ones(3, 4), []
+    with torch.no_grad():
+        for conv in (model.conv1, model.conv2, model.conv3):
+            state = (adjacency @ state @ conv.lin.weight.t() + conv.bias).relu()
+            states.append(state)
+        pooled = torch.cat(states, dim=1).max(dim=0).values
+        hidden = (model.readout.lin1(pooled)).relu()
+        by_hand = model.readout.lin2(hidden).log_softmax(0)
+        torch.testing.assert_close(model(torch.ones(3, 4), edge_index)[0], by_hand)
 
 
 def test_options_are_checked():

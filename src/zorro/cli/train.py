@@ -56,14 +56,14 @@ def train(
         int | None,
         typer.Option(
             help="Passes over the training nodes or graphs.",
-            show_default=f"{_PAPERS}: 200, on ba-community 2000; of graphs, what suits the set",
+            show_default=f"{_PAPERS}: 200, on ba-community 2000; what suits other sets",
         ),
     ] = None,
     learning_rate: Annotated[
         float | None,
         typer.Option(
             help="Of the Adam optimiser.",
-            show_default=f"{_PAPERS}: 0.01, on ba-community 0.001; of graphs 0.01",
+            show_default=f"{_PAPERS}: 0.01, on ba-community 0.001; what suits other sets",
         ),
     ] = None,
     weight_decay: Annotated[
@@ -90,7 +90,7 @@ def train(
     data_seed: Annotated[
         int,
         typer.Option(
-            help="Seed of what is random about a data set: the graph of ba-community, the split "
+            help="Seed of what is random about a data set: graphs that are generated, the split "
             "of amazon-computers, of sets of graphs and of links."
         ),
     ] = 0,

@@ -19,8 +19,13 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from zorro.arguments import check_seed
-
-Edges = set[tuple[int, int]]
+from zorro.data.edge_truth import NO_MOTIF, edges_in_motifs
+from zorro.data.simple_graph import (
+    Edges,
+    add_random_edges,
+    barabasi_albert,
+    both_directions,
+)
 
 BASE_NODES = 300
 BASE_LINKS = 5
@@ -43,7 +48,8 @@ def generate(*, seed: int = 0) -> Data:
 
     Nodes 0–299 and 700–999 are the Barabási–Albert graphs, 300–699 and 1000–1399 the houses, five
     consecutive numbers a house. Four fifths of the nodes are in `train_mask`, the others in
-    `test_mask`.
+    `test_mask`. `motif` (1400,) is the number of a node's house, −1 without; `edge_truth` (E,)
+    tells which edges are inside of one.
 
     >>> generate(seed=0).num_nodes
     1400
@@ -52,19 +58,23 @@ def generate(*, seed: int = 0) -> Data:
     first, second = _community_edges(rng), _community_edges(rng)
     edges = first | {(u + COMMUNITY_NODES, v + COMMUNITY_NODES) for u, v in second}
     nodes = 2 * COMMUNITY_NODES
-    _add_random_edges(
+    add_random_edges(
         edges, range(COMMUNITY_NODES), range(COMMUNITY_NODES, nodes), JOINING_EDGES, rng
     )
     x = np.concatenate([_features(-1.0, rng), _features(1.0, rng)])  # (1400, 10)
     labels = np.array([0] * BASE_NODES + list(HOUSE_LABELS) * HOUSES)  # (700,)
     train_mask = np.zeros(nodes, dtype=bool)
     train_mask[rng.permutation(nodes)[: int(TRAINING_SHARE * nodes)]] = True
+    edge_index = both_directions(edges)
+    motif = torch.tensor([_house_number(node) for node in range(nodes)])  # (1400,)
     return Data(
         x=torch.from_numpy(x.astype(np.float32)),
-        edge_index=torch.from_numpy(_both_directions(edges)),
+        edge_index=edge_index,
         y=torch.from_numpy(np.concatenate([labels, labels + COMMUNITY_CLASSES])),
         train_mask=torch.from_numpy(train_mask),
         test_mask=torch.from_numpy(~train_mask),
+        motif=motif,
+        edge_truth=edges_in_motifs(edge_index, motif),
     )
 
 
@@ -84,41 +94,24 @@ def house_of(node: int) -> range:
     return range(first, first + HOUSE_NODES)
 
 
+def _house_number(node: int) -> int:
+    """Return the number of a node's house, −1 where it is in none."""
+    community, place = divmod(node, COMMUNITY_NODES)
+    if place < BASE_NODES:
+        return NO_MOTIF
+    return community * HOUSES + (place - BASE_NODES) // HOUSE_NODES
+
+
 def _community_edges(rng: np.random.Generator) -> Edges:
-    edges = _barabasi_albert(BASE_NODES, BASE_LINKS, rng)
+    edges = barabasi_albert(BASE_NODES, BASE_LINKS, rng)
     spacing = BASE_NODES // HOUSES
     for house in range(HOUSES):
         start = BASE_NODES + house * HOUSE_NODES
         edges |= {(start + u, start + v) for u, v in HOUSE_EDGES}
         edges.add((house * spacing, start))
     everyone = range(COMMUNITY_NODES)
-    _add_random_edges(edges, everyone, everyone, int(EXTRA_EDGES * len(edges)), rng)
+    add_random_edges(edges, everyone, everyone, int(EXTRA_EDGES * len(edges)), rng)
     return edges
-
-
-def _barabasi_albert(nodes: int, links: int, rng: np.random.Generator) -> Edges:
-    """Grow a graph in which each new node links to `links` others in proportion to their degree."""
-    edges: Edges = set()
-    targets = set(range(links))
-    ends: list[int] = []  # every node as often as its degree
-    for node in range(links, nodes):
-        edges |= {(target, node) for target in targets}
-        ends += [*sorted(targets), *[node] * links]
-        targets = set()
-        while len(targets) < links:
-            targets.add(ends[rng.integers(len(ends))])
-    return edges
-
-
-def _add_random_edges(
-    edges: Edges, left: range, right: range, count: int, rng: np.random.Generator
-) -> None:
-    """Add `count` edges between `left` and `right` that `edges` does not hold yet."""
-    wanted = len(edges) + count
-    while len(edges) < wanted:
-        u, v = int(rng.choice(left)), int(rng.choice(right))
-        if u != v:
-            edges.add((min(u, v), max(u, v)))
 
 
 def _features(mean: float, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -127,8 +120,3 @@ def _features(mean: float, rng: np.random.Generator) -> NDArray[np.float64]:
     x[:, :INFORMATIVE_FEATURES] += mean
     largest = np.abs(x).max()
     return np.asarray((x + largest) / (2 * largest))
-
-
-def _both_directions(edges: Edges) -> NDArray[np.int64]:
-    pairs = sorted([*edges, *((v, u) for u, v in edges)])
-    return np.ascontiguousarray(np.array(pairs, dtype=np.int64).T)  # (2, E)

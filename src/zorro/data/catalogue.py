@@ -9,7 +9,7 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from zorro.arguments import check_seed
-from zorro.data import ba_community, npz, public
+from zorro.data import ba_community, motifs, npz, public
 from zorro.data.graph_catalogue import GRAPH_DATASETS
 from zorro.data.paper import paper_file
 from zorro.data.spelling import hint, known_as
@@ -21,9 +21,12 @@ _LOADERS: dict[str, Callable[[int], Data]] = {
     "amazon-computers": lambda seed: public.amazon_computers(seed=seed),
     "ba-community": lambda seed: ba_community.generate(seed=seed),
     "ba-community-paper": lambda seed: npz.read(paper_file("ba_community.npz")),
+    "ba-shapes": lambda seed: motifs.ba_shapes(seed=seed),
     "citeseer": lambda seed: public.citation("CiteSeer"),
     "cora": lambda seed: public.citation("Cora"),
     "pubmed": lambda seed: public.citation("PubMed"),
+    "tree-cycles": lambda seed: motifs.tree_cycles(seed=seed),
+    "tree-grid": lambda seed: motifs.tree_grid(seed=seed),
 }
 
 DATASETS = tuple(_LOADERS)
@@ -37,7 +40,8 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
     `edge_weight`, `edge_attr`, `edge_type`, the folder of a stored graph, or a PyG `Data`, which
     is checked and returned as it is. A stored graph is opened and not loaded: what comes is a
     `StoredGraph`, which can stand for a `Data` where predictions are explained. `seed` draws what
-    is random about a data set: the split of amazon-computers and all of ba-community.
+    is random about a data set: the split of amazon-computers and all of ba-community, ba-shapes,
+    tree-cycles and tree-grid, of which `edge_truth` (E,) tells the edges inside of motifs.
 
     >>> load("BA Community", seed=1).num_features
     10

@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 
 from zorro.arguments import check_seed
-from zorro.data import molecules, tu
+from zorro.data import molecules, motifs, tu
 from zorro.data.graph_dataset import GraphDataset
 from zorro.data.graph_split import TRAIN_VAL_TEST, deal
 from zorro.data.graph_validation import check_graphs, check_members
@@ -17,6 +17,11 @@ from zorro.data.spelling import hint, known_as
 from zorro.errors import DatasetError, InputError
 
 _TRAIN_VAL = (9, 1)
+
+
+def _ba_2motifs(seed: int) -> GraphDataset:
+    graphs = motifs.ba_2motifs(seed=seed)
+    return _divided("ba-2motifs", graphs, seed=seed, class_names=("house", "cycle"))
 
 
 def _mutag(seed: int) -> GraphDataset:
@@ -61,6 +66,7 @@ def _crippen(seed: int) -> GraphDataset:
 
 
 _LOADERS: dict[str, Callable[[int], GraphDataset]] = {
+    "ba-2motifs": _ba_2motifs,
     "benzene": _benzene,
     "crippen": _crippen,
     "mutag": _mutag,
@@ -78,7 +84,9 @@ def load_graphs(dataset: str | Sequence[Data] | GraphDataset, *, seed: int = 0) 
     `Data`, which is checked and divided, or a `GraphDataset`, which is returned as it is. `seed`
     draws the split: eight tenths of the graphs to train on, one to choose by, one to test with,
     each with its share of every class. Of benzene and crippen the test graphs are given, and a
-    tenth of the training graphs is drawn to choose by. Graphs without targets are in no part.
+    tenth of the training graphs is drawn to choose by. Of ba-2motifs `seed` draws the graphs too,
+    and `edge_truth` (E,) of each tells the edges inside of its motif. Graphs without targets are
+    in no part.
 
     >>> graph = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor(0))
     >>> load_graphs([graph] * 20).test.numel()

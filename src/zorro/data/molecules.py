@@ -49,7 +49,7 @@ def read(name: str, *, classes: bool) -> tuple[list[Data], Tensor, Tensor, tuple
         name: of the data set, whose file is `<name>.npz`.
         classes: whether `y` is a class, and not a value.
     """
-    path = _file(f"{name}.npz")
+    path = molecule_file(f"{name}.npz")
     arrays = archive.read(path, _ARRAYS, remedy=_REMEDY)
     problem = _problem(arrays)
     if problem:
@@ -59,7 +59,7 @@ def read(name: str, *, classes: bool) -> tuple[list[Data], Tensor, Tensor, tuple
     return graphs, train, test, tuple(arrays["smiles"].tolist())
 
 
-def _file(name: str) -> Path:
+def molecule_file(name: str) -> Path:
     """Return where a file of molecules lies: in ZORRO_MOLECULES, or beside the paper's material."""
     given, papers = os.environ.get(VARIABLE), os.environ.get(paper.VARIABLE)
     beside = Path(papers).absolute().parent / "molecules" if papers else None

@@ -6,10 +6,12 @@ from zorro.methods.empty import Empty
 from zorro.methods.evaluation import Evaluation, evaluate
 from zorro.methods.gnn_explainer import GNNExplainer
 from zorro.methods.gradients import Grad, GradInput
+from zorro.methods.graphmask import GraphMask
 from zorro.methods.masks import Masks
 from zorro.methods.pg_explainer import PGExplainer
 from zorro.methods.pgm import PGM
 from zorro.methods.pyg_algorithm import PygAlgorithm
+from zorro.methods.random_edges import RandomEdges
 from zorro.methods.random_set import RandomSet
 from zorro.methods.registry import (
     Method,
@@ -33,10 +35,12 @@ __all__ = [
     "GNNExplainer",
     "Grad",
     "GradInput",
+    "GraphMask",
     "Masks",
     "Method",
     "PGExplainer",
     "PygAlgorithm",
+    "RandomEdges",
     "RandomSet",
     "SoftZorro",
     "SubgraphX",

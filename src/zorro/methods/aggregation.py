@@ -1,10 +1,12 @@
-"""Importances of single entries turned into importances of nodes and of features."""
+"""Importances of single entries, or of edges, turned into those of nodes and of features."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from zorro.methods.masks import Masks
+from zorro.methods.subject import Subject
+from zorro.metrics import node_mask_from_edges
 
 
 def rows_and_columns(entries: Tensor) -> Masks:
@@ -19,3 +21,10 @@ def rows_and_columns(entries: Tensor) -> Masks:
     """
     magnitude = entries.detach().abs()
     return Masks(nodes=magnitude.sum(1), features=magnitude.sum(0))
+
+
+def masks_of_edges(subject: Subject, edges: Tensor) -> Masks:
+    """Return importances (e,) of edges as masks: half of each goes to either end (Section 6.1)."""
+    graph = subject.graph
+    nodes = node_mask_from_edges(edges, edge_index=graph.edge_index, num_nodes=graph.x.size(0))
+    return Masks(nodes=nodes[: subject.candidates], edges=edges)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from zorro.errors import InputError, ModelError
-from zorro.methods.aggregation import rows_and_columns
+from zorro.methods.aggregation import masks_of_edges, rows_and_columns
+from zorro.methods.edge_gradient import edge_gradient
 from zorro.methods.masks import Masks
 from zorro.methods.registry import method
 from zorro.methods.subject import Subject
@@ -31,17 +32,22 @@ class Grad:
     node has, too. Values are left as they are: as soft masks the first are so small that they
     keep next to nothing of the input.
 
+    `"edges"` takes that of weights on edges (see `edge_gradient`) and ranks these by its magnitude,
+    and nodes by their edges.
+
     Args:
-        of: `"masks"` or `"entries"`.
+        of: `"masks"`, `"entries"` or `"edges"`.
     """
 
-    def __init__(self, *, of: Literal["masks", "entries"] = "masks") -> None:
-        if of not in ("masks", "entries"):
-            raise InputError(f"of: expected 'masks' or 'entries', got {of!r}")
+    def __init__(self, *, of: Literal["masks", "entries", "edges"] = "masks") -> None:
+        if of not in ("masks", "entries", "edges"):
+            raise InputError(f"of: expected 'masks', 'entries' or 'edges', got {of!r}")
         self._of = of
 
     def explain(self, subject: Subject) -> Masks:
-        """Return the gradient's rows and columns."""
+        """Return the gradient's rows and columns, or that of edges."""
+        if self._of == "edges":
+            return masks_of_edges(subject, edge_gradient(subject).abs())
         slope = gradient(subject)  # (n, d)
         if self._of == "entries":
             return rows_and_columns(slope)

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.explain import Explainer
 
-from zorro.methods.aggregation import rows_and_columns
+from zorro.methods.aggregation import masks_of_edges, rows_and_columns
 from zorro.methods.masks import Masks
 from zorro.methods.subject import Subject
-from zorro.metrics import node_mask_from_edges
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor, log_probabilities
 from zorro.model.randomness import seeded
@@ -89,9 +88,7 @@ class PygAlgorithm:
         rows = subject.candidates
         if edges is not None:
             edges = edges.detach().abs()  # (e,)
-            nodes = node_mask_from_edges(
-                edges, edge_index=subject.graph.edge_index, num_nodes=subject.graph.x.size(0)
-            )[:rows]
+            nodes = masks_of_edges(subject, edges).nodes
         if node_mask is not None:
             kind = self._mask_types["node_mask_type"]
             both = rows_and_columns(node_mask if kind == "common_attributes" else node_mask[:rows])

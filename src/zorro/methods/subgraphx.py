@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+from zorro.arguments import check_choice
 from zorro.cut import ComputationalGraph
 from zorro.errors import InputError
 from zorro.methods.coalition_values import Coalition, CoalitionValues
@@ -70,6 +72,8 @@ class SubgraphX:
         samples: random orders of the players.
         keep_query: leave the query's features in when its subgraph is taken away, as the
             authors' reward for node classification does; of a node's prediction only.
+        of: `"nodes"`, or `"edges"` for values of edges too: by the greatest reward of a subgraph of
+            at most `most_nodes` nodes that an edge lies in, 1 inside of the one that is selected.
         memory: bytes that one run of the model may take; chosen when None.
     """
 
@@ -85,8 +89,10 @@ class SubgraphX:
         radius: int = 4,
         samples: int = 100,
         keep_query: bool = False,
+        of: Literal["nodes", "edges"] = "nodes",
         memory: int | None = None,
     ) -> None:
+        check_choice("of", of, ("nodes", "edges"))
         counts = {
             "rollouts": rollouts,
             "leaf_nodes": leaf_nodes,
@@ -107,10 +113,11 @@ class SubgraphX:
         self._radius = radius
         self._samples = samples
         self._keep_query = keep_query
+        self._of = of
         self._memory = memory
 
     def explain(self, subject: Subject) -> Masks:
-        """Return the nodes of the best subgraph."""
+        """Return the nodes of the best subgraph, and edges if they are asked for."""
         graph, query = subject.graph, subject.query_row
         if query is None and self._keep_query:
             raise InputError(
@@ -136,7 +143,10 @@ class SubgraphX:
             if small
             else min(seen, key=lambda node: node.size)
         )
-        return Masks(nodes=best.coalition.nodes.to(graph.x))
+        return Masks(
+            nodes=best.coalition.nodes.to(graph.x),
+            edges=edge_values(graph, small or [best]) if self._of == "edges" else None,
+        )
 
     def _search(
         self, values: CoalitionValues, neighbours: Tensor, query: int | None
@@ -189,6 +199,23 @@ class SubgraphX:
         order = degree[inside].argsort(stable=True, descending=self._high_degree_first)
         chosen: list[int] = inside[order[: self._children]].tolist()
         return chosen
+
+
+def edge_values(graph: ComputationalGraph, subgraphs: Sequence[_TreeNode]) -> Tensor:
+    """Return a value (e,) for each edge that rises with the best subgraph that it lies in.
+
+    It is the share of subgraphs that are no better than that one; 0 where there is none.
+    """
+    rewards = torch.tensor([each.reward for each in subgraphs], dtype=torch.float64)
+    no_better = (rewards.unsqueeze(1) >= rewards).double().mean(1)  # (k,)
+    sender, receiver = graph.edge_index.cpu()
+    values = torch.zeros(sender.numel(), dtype=torch.float64)
+    selected = torch.zeros(graph.x.size(0), dtype=torch.bool)  # context never is
+    for each, share in zip(subgraphs, no_better, strict=True):
+        selected[: each.coalition.nodes.numel()] = each.coalition.nodes
+        inside = selected[sender] & selected[receiver]
+        values[inside] = values[inside].clamp(min=float(share))
+    return values.to(graph.x)
 
 
 def neighbours_of(graph: ComputationalGraph) -> Tensor:

@@ -144,13 +144,14 @@ def fidelity_minus_prob(
 def _probability_lost(
     scores: ClassScores, x: Tensor, masked: Tensor, *, return_type: ReturnType
 ) -> float:
-    before = _probabilities(class_scores(scores, x), return_type=return_type)  # (C,)
-    after = _probabilities(class_scores(scores, masked), return_type=return_type)  # (C,)
+    before = class_probabilities(class_scores(scores, x), return_type=return_type)  # (C,)
+    after = class_probabilities(class_scores(scores, masked), return_type=return_type)  # (C,)
     predicted = int(before.argmax())
     return float(before[predicted] - after[predicted])
 
 
-def _probabilities(scores: Tensor, *, return_type: ReturnType) -> Tensor:
+def class_probabilities(scores: Tensor, *, return_type: ReturnType) -> Tensor:
+    """Return the probabilities (C,) of class scores (C,)."""
     if return_type == "logits":
         return scores.double().softmax(dim=0)
     if return_type not in ("log_probs", "probs"):

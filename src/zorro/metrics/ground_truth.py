@@ -1,7 +1,8 @@
 """How well the selected nodes, or scores of all, match a known explanation.
 
 All measures count within the computational graph: `selected` and `truth` are hard masks over
-its nodes. With `nodes` its node ids, `torch.isin(nodes, house)` is the truth of a motif.
+its nodes. With `nodes` its node ids, `torch.isin(nodes, house)` is the truth of a motif. They
+serve for edges as well, each undirected one being an element: see `UndirectedEdges`.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def ground_truth_auroc(scores: Tensor, *, truth: Tensor) -> float:
     others = truth.numel() - there
     if there == 0 or others == 0:
         raise InputError(
-            f"truth: expected some of the {truth.numel()} nodes and not all, got {there}"
+            f"truth: expected some of the {truth.numel()} elements and not all, got {there}"
         )
     ranks = torch.from_numpy(rankdata(scores.double().cpu().numpy()))
     above = float(ranks[truth.cpu()].sum()) - there * (there + 1) / 2
@@ -128,6 +129,6 @@ def ground_truth_auroc(scores: Tensor, *, truth: Tensor) -> float:
 def _checked_pair(selected: Tensor, truth: Tensor) -> tuple[Tensor, Tensor]:
     selected = checked_hard_mask(selected, name="selected")
     if selected.numel() == 0:
-        raise InputError("selected: expected a mask over at least one node, got an empty tensor")
+        raise InputError("selected: expected a mask over at least one element, got an empty tensor")
     truth = checked_hard_mask(truth, name="truth", length=selected.numel())
     return selected, truth.to(selected.device)

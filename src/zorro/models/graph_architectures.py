@@ -1,8 +1,9 @@
 """Models of whole graphs, each `model(x, edge_index, batch=…)` → log-probabilities (B, C).
 
 `batch` (N,) is the number of each node's graph, ascending; without it all nodes are one graph.
-Those whose layers can weigh edges (`GraphGCN`, `GraphAPPNP`) take an `edge_weight` (E,) too;
-`GraphGINE` needs an `edge_attr` (E, k). What all are built with besides is `ReadoutOptions`.
+Those whose layers can weigh edges (`GraphGCN`, `GraphGCN3`, `GraphAPPNP`) take an `edge_weight`
+(E,) too; `GraphGINE` needs an `edge_attr` (E, k). What all are built with besides is
+`ReadoutOptions`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypedDict, Unpack
 
+import torch
 import torch_geometric.nn as gnn
 from torch import Tensor, nn
 from torch.nn import functional
@@ -26,6 +28,7 @@ _POOLS: dict[str, Pool] = {
 
 POOLINGS = tuple(_POOLS)
 _WIDTH = 64
+_NARROW = 20
 
 
 class ReadoutOptions(TypedDict, total=False):
@@ -59,6 +62,38 @@ class GraphGCN(nn.Module):
         x = functional.relu(self.conv2(x, edge_index, edge_weight))  # (N, 64)
         x = functional.relu(self.conv3(x, edge_index, edge_weight))  # (N, 64)
         scores: Tensor = self.readout(x, batch)
+        return scores
+
+
+class GraphGCN3(nn.Module):
+    """Three graph convolutions of width 20 that add up, all three pooled, and two linear layers.
+
+    Neighbours are added as they are and a node does not hear itself: where features tell nothing,
+    as on BA-2Motifs, layers that normalise by degrees do not learn to tell motifs apart.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, **readout: Unpack[ReadoutOptions]
+    ) -> None:
+        super().__init__()
+        self.conv1 = gnn.GCNConv(in_channels, _NARROW, normalize=False)
+        self.conv2 = gnn.GCNConv(_NARROW, _NARROW, normalize=False)
+        self.conv3 = gnn.GCNConv(_NARROW, _NARROW, normalize=False)
+        self.readout = Readout(out_channels, width=3 * _NARROW, dropout=0.0, **readout)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Return the log-probabilities of the classes, (B, C)."""
+        first = functional.relu(self.conv1(x, edge_index, edge_weight))  # (N, 20)
+        second = functional.relu(self.conv2(first, edge_index, edge_weight))  # (N, 20)
+        third = functional.relu(self.conv3(second, edge_index, edge_weight))  # (N, 20)
+        stacked = torch.cat([first, second, third], dim=1)  # (N, 60)
+        scores: Tensor = self.readout(stacked, batch)
         return scores
 
 
@@ -176,29 +211,38 @@ class GraphAPPNP(nn.Module):
 
 
 class Readout(nn.Module):
-    """What becomes of nodes' states (N, 64): pooled for each graph, and two linear layers.
+    """What becomes of nodes' states (N, h): pooled for each graph, and two linear layers.
 
     Args:
         out_channels: how many scores a graph gets.
         pooling: one of `POOLINGS`.
         regression: return the scores as they are, and not the log-probabilities of classes.
+        width: h, of the states and of the layer between.
+        dropout: share of that layer that is left out in training.
     """
 
     def __init__(
-        self, out_channels: int, *, pooling: str = "add", regression: bool = False
+        self,
+        out_channels: int,
+        *,
+        pooling: str = "add",
+        regression: bool = False,
+        width: int = _WIDTH,
+        dropout: float = 0.5,
     ) -> None:
         super().__init__()
         check_choice("pooling", pooling, POOLINGS)
         self.pooling = pooling
         self.regression = regression
-        self.lin1 = nn.Linear(_WIDTH, _WIDTH)
-        self.lin2 = nn.Linear(_WIDTH, out_channels)
+        self.dropout = dropout
+        self.lin1 = nn.Linear(width, width)
+        self.lin2 = nn.Linear(width, out_channels)
 
     def forward(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the scores of each graph, (B, C)."""
-        x = _POOLS[self.pooling](x, batch)  # (B, 64)
-        x = functional.relu(self.lin1(x))  # (B, 64)
-        x = functional.dropout(x, training=self.training)
+        x = _POOLS[self.pooling](x, batch)  # (B, h)
+        x = functional.relu(self.lin1(x))  # (B, h)
+        x = functional.dropout(x, p=self.dropout, training=self.training)
         x = self.lin2(x)  # (B, C)
         return x if self.regression else functional.log_softmax(x, dim=1)
 

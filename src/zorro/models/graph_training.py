@@ -24,6 +24,7 @@ from zorro.models.registry import Factory, construct
 from zorro.models.training import TrainingSettings
 
 _USUAL: dict[str, dict[str, Any]] = {
+    "ba-2motifs": {"epochs": 200, "batch_size": 64, "learning_rate": 0.003},
     "benzene": {"epochs": 60, "batch_size": 64, "learning_rate": 0.002},
     "crippen": {"epochs": 100, "learning_rate": 0.002},
     "mutag": {"epochs": 300},

@@ -17,6 +17,7 @@ from zorro.models.graph_architectures import (
     GraphAPPNP,
     GraphGAT,
     GraphGCN,
+    GraphGCN3,
     GraphGIN,
     GraphGINE,
 )
@@ -37,6 +38,7 @@ _ARCHITECTURES: dict[Level, dict[str, Factory]] = {
         "appnp": GraphAPPNP,
         "gat": GraphGAT,
         "gcn": GraphGCN,
+        "gcn3": GraphGCN3,
         "gin": GraphGIN,
         "gine": GraphGINE,
     },
