@@ -47,6 +47,7 @@ agreement: $(STAMP)
 # Do both evaluators and a plain loop give the same hits, sample by sample?
 same-hits: $(STAMP)
 	$(BIN)/python benchmarks/same_hits.py
+	$(BIN)/python benchmarks/same_hits_of_edges.py
 
 # Are the claims true? Many kinds of models against a plain loop on the whole graph; half an hour.
 honesty: $(STAMP)
