@@ -18,6 +18,7 @@ from zorro.paper.multiplicity import MULTIPLICITY
 from zorro.paper.real import REAL
 from zorro.paper.report import Report
 from zorro.paper.retraining import RETRAINING
+from zorro.paper.structure import STRUCTURE
 from zorro.paper.synthetic import GROUND_TRUTH, RUNTIME
 
 __all__ = ["EXPERIMENTS", "Experiment", "Report", "Settings"]
@@ -42,5 +43,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         BAGEL,
         BENZENE,
         CRIPPEN,
+        STRUCTURE,
     )
 }

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from zorro import data, models
-from zorro.models import checkpoint
-from zorro.paper.cells import Cell
+from zorro.paper.cells import Cell, trained
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import MethodJob
 from zorro.paper.measuring import mean, measure
@@ -76,16 +73,9 @@ _TEXT = (
 
 
 def _trained(model: str, settings: Settings) -> Cell:
-    """Return a cell whose weights are kept beside the runs, training it if need be."""
-    path = settings.runs / "weights" / f"{_DATASET}-{model}.safetensors"
-    cell = Cell(_DATASET, model, weights=str(Path(path).absolute()))
-    if not path.exists():
-        graph = data.load(_DATASET)
-        chosen = models.paper_settings(_DATASET, seed=_SEEDS.get(model, settings.seed))
-        network = models.train(model, graph, chosen)
-        record = checkpoint.describe(network, model, graph, dataset=_DATASET, settings=chosen)
-        checkpoint.save(path, network, record)
-    return cell
+    """Return a cell whose weights are kept beside the runs."""
+    chosen = models.paper_settings(_DATASET, seed=_SEEDS.get(model, settings.seed))
+    return trained(_DATASET, model, settings.runs / "weights", chosen)
 
 
 def _accuracies(cells: list[Cell]) -> str:

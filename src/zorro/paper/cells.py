@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import nn
 from torch_geometric.data import Data
 
 from zorro import data, models
-from zorro.models import checkpoint
+from zorro.models import TrainingSettings, checkpoint
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,12 @@ class Cell:
         checkpoint.load(model, path)
         return model.eval(), graph
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """How a model of our own was trained, and how well it does."""
+        assert self.weights is not None, "one of the paper's models"
+        return checkpoint.read_record(self.weights)
+
     def nodes(self) -> list[int]:
         """Return the paper's query nodes; the first ones are a fair part of all.
 
@@ -52,6 +60,24 @@ class Cell:
         if self.model == "gcn3":
             every = np.random.default_rng(0).permutation(every).tolist()
         return every
+
+
+def trained(dataset: str, model: str, folder: Path, settings: TrainingSettings) -> Cell:
+    """Return a cell whose weights are kept in a folder, training the model if need be.
+
+    Args:
+        dataset: by its name.
+        model: by its name.
+        folder: where the weights are, or go.
+        settings: of the training.
+    """
+    path = (folder / f"{dataset}-{model}{checkpoint.SUFFIX}").absolute()
+    if not path.exists():
+        graph = data.load(dataset)
+        network = models.train(model, graph, settings)
+        record = checkpoint.describe(network, model, graph, dataset=dataset, settings=settings)
+        checkpoint.save(path, network, record)
+    return Cell(dataset, model, weights=str(path))
 
 
 CITATION = tuple(
