@@ -276,16 +276,16 @@ class TracedEvaluator(Evaluator):
     def _gradients(self, base: _Base) -> dict[fx.Node, Tensor]:
         """Return the gradient of the event's log-probability for each entry's states."""
         parts = []
-        every = torch.arange(self.samples, device=self.device)
-        for some in _chunks(every, self._pairs_at_once):
+        for some in self._some_samples():
             few = {
                 node: state[:, some].detach().requires_grad_()
                 for node, state in base.states.items()
             }
             self._on_batch()
-            self._runs += some.numel()
+            self._runs += some.stop - some.start
             with undisturbed(self._predictor.model), torch.enable_grad():
-                scores = self._predictor.read(self._program.run(few))
+                given = {node: state.clone() for node, state in few.items()}  # may be written to
+                scores = self._predictor.read(self._program.run(given))
                 aim = self.event.log_probability(scores).sum()
                 parts.append(torch.autograd.grad(aim, list(few.values())))
         joined = [torch.cat(gradients, dim=1) for gradients in zip(*parts, strict=True)]
@@ -341,13 +341,13 @@ class TracedEvaluator(Evaluator):
         states = self._noise_states
         if not selection.is_blank:
             states = _summed([states, *(terms.added(selection) for terms in self._terms)])
-        every = torch.arange(self.samples, device=self.device)
         records: list[Record] = []
         parts: list[Tensor] = []
-        for some in _chunks(every, self._pairs_at_once):
-            few = {node: state[:, some] for node, state in states.items()}
+        for some in self._some_samples():
+            # Copies: a layer may write to what it is given.
+            few = {node: state[:, some].clone() for node, state in states.items()}
             record = Record() if recorded else None
-            with self._running(some.numel()):
+            with self._running(some.stop - some.start):
                 parts.append(self._predictor.read(self._program.run(few, record)))
             records.extend([] if record is None else [record])
         scores = torch.cat(parts)
@@ -357,6 +357,11 @@ class TracedEvaluator(Evaluator):
             selection, states, scores, Record.joined(records) if recorded else Record(), recorded
         )
         return self._last
+
+    def _some_samples(self) -> Iterator[slice]:
+        """Yield samples that run at once."""
+        for first in range(0, self.samples, self._pairs_at_once):
+            yield slice(first, min(first + self._pairs_at_once, self.samples))
 
     @contextmanager
     def _running(self, inputs: int) -> Iterator[None]:

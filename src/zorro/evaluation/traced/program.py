@@ -38,6 +38,8 @@ _WIDEST = 1 << 20
 _WORTH = 1 << 16
 _CUDA_WORTH = 1 << 24
 _MOST_CHANGED = 0.5
+# For so few rows of the next layer what changed rows send is added up one by one.
+_FEW_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,9 @@ class Program:
         rows, inputs = self._needed[given].numel(), sample.numel()
         for mixing, weight in zip(plan.mixings, plan.weights, strict=True):
             part = change if weight is None else change @ weight  # (E, h)
+            if plan.needs.numel() == rows and mixing.shape[0] <= _FEW_ROWS:
+                state += value.mixed(part, mixing.dense, inputs=inputs)
+                continue
             spread = value.spread(part, rows=rows, inputs=inputs)
             state += mixing.times(self._picked(spread, given, plan.needs))
         return state
