@@ -138,9 +138,9 @@ class Program:
                 if state is None:
                     given = self._inputs[node]
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
+                if record is not None and node not in self.entries:
+                    record.states[node] = state.clone()  # what follows may write to it
                 values[node] = _Values(plan.finish(state))
-                if record is not None:
-                    record.states[node] = state
             else:
                 values[node] = self._row_wise(node, values)
             if record is not None and self._follows_changes(node, values[node], record):
