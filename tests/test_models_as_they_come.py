@@ -20,6 +20,7 @@ from plain_loop import plain_fidelity
 
 NODES, FEATURES, HIDDEN, CLASSES = 24, 6, 5, 3
 QUERY = 7
+QUERIES = (1, 7, 12, 20)
 QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
 
 
@@ -415,6 +416,46 @@ def test_open_signatures_are_traced(graph, make, kwargs):
         QUERY
     )
     assert as_a_loop_finds(model, *graph, explanation, **kwargs)
+
+
+class Activated(nn.Module):
+    """Two layers, whose outputs are written to or not."""
+
+    def __init__(self, first, second, *, inplace):
+        super().__init__()
+        self.one, self.two = first, second
+        self.act = nn.ReLU(inplace=inplace)
+
+    def forward(self, x, edge_index):
+        hidden = self.act(self.one(x, edge_index))
+        return self.act(self.two(hidden, edge_index)) - hidden[:, :CLASSES]
+
+
+@pytest.mark.parametrize("layer", ["gcn", "gin"])
+def test_layers_that_write_to_their_input_are_traced(graph, layer):
+    def made(inplace):
+        def convolution(before, after):
+            if layer == "gcn":
+                return gnn.GCNConv(before, after)
+            act = nn.ReLU(inplace=inplace)
+            return gnn.GINConv(nn.Sequential(nn.Linear(before, 4), act, nn.Linear(4, after)))
+
+        layers = convolution(FEATURES, HIDDEN), convolution(HIDDEN, CLASSES)
+        model = trained(Activated(*layers, inplace=inplace)).eval()
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):  # else they decide alone
+                nn.init.zeros_(parameter)
+        return model
+
+    found, plain = (
+        [Zorro(made(inplace), *graph, evaluator="traced", **QUICK).explain(q) for q in QUERIES]
+        for inplace in (True, False)
+    )
+    assert {explanation.evaluator for explanation in found} == {"traced"}
+    assert any(explanation.features for explanation in found)
+    for one, other in zip(found, plain, strict=True):
+        assert (one.nodes, one.features) == (other.nodes, other.features)
+        assert one.fidelity == other.fidelity
 
 
 def test_the_number_of_nodes_follows_into_the_subgraph(graph):

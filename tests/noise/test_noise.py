@@ -6,6 +6,7 @@ from scipy.stats import chi2_contingency, kstest
 
 from zorro.errors import InputError
 from zorro.noise import NOISES, column_marginals, draws_of, resolve, streams
+from zorro.noise.column_marginals import SparseDraws
 from zorro.noise.draws import DenseDraws, JoinedDraws
 from zorro.noise.streams import BLOCK, child_keys, key_of, uniforms
 
@@ -157,6 +158,32 @@ def test_some_samples_alone_and_several_draws_joined(memory):
     assert torch.allclose(joined.transposed_times(values, rows), expected, atol=1e-4)
     part = joined.only(torch.tensor([5, 141]))
     assert torch.equal(part.matrices(torch.arange(2)), full[[5, 3]])
+
+
+@pytest.mark.parametrize("width", [3, 40], ids=["narrow", "wide"])
+@pytest.mark.parametrize("memory", [1 << 30, 0], ids=["kept", "drawn again"])
+@pytest.mark.parametrize("dtype", [torch.float, torch.double])
+def test_products_with_mostly_zeros_are_those_of_the_matrices(dtype, memory, width):
+    generator = torch.Generator().manual_seed(1)
+    x = torch.rand(60, 30, generator=generator, dtype=torch.double)
+    x *= torch.rand(60, 30, generator=generator) < 0.1
+    x[:, 4] = 0  # a column without any
+    noise = resolve("column-marginals", x.to(dtype))
+    draws = draws_of(noise, x[:7].to(dtype), seed=0, query=3, samples=range(130), memory=memory)
+    assert isinstance(draws, SparseDraws)
+    few = draws.only(torch.tensor([0, 3, 77, 129]))
+    weight = torch.randn(30, width, generator=generator).to(dtype)
+    for some in (draws, few, draws.joined([few])):
+        samples = some.shape[0]
+        full = some.matrices(torch.arange(samples))  # (S, 7, 30)
+        assert 0 < (full != 0).double().mean() < 0.2
+        assert torch.allclose(some.times(weight), (full @ weight).transpose(0, 1), atol=1e-5)
+        for rows in (torch.tensor([6, 1]), torch.tensor([6]), torch.tensor([], dtype=torch.long)):
+            values = torch.randn(rows.numel(), samples, width, generator=generator).to(dtype)
+            expected = torch.einsum("svd,vsh->dh", full[:, rows], values)
+            product = some.transposed_times(values, rows)
+            assert product.dtype == dtype
+            assert torch.allclose(product, expected, atol=1e-4)
 
 
 def test_dense_draws_do_the_same():

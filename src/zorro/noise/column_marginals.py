@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from zorro.graph.column_values import ColumnValues
-from zorro.graph.grouping import quotient, quotient_and_rest, ranges, repeated
+from zorro.graph.grouping import Grouping, quotient, quotient_and_rest, ranges, repeated
+from zorro.graph.weighted_rows import weighted_rows
 from zorro.noise.dense_columns import AddressedDraws, DenseColumns
 from zorro.noise.draws import Draws, JoinedDraws
 from zorro.noise.streams import BLOCK, blocks_of, child_keys, key_of, uniforms, uniforms_along
@@ -24,6 +25,7 @@ _ENTRIES_AT_ONCE = 1 << 22
 _DRAWN_AT_ONCE = 1 << 18  # on a CPU
 _COST = 100.0  # nanoseconds a non-zero
 _KEPT_BYTES = 12  # per non-zero: position and value
+_WIDE = 32  # columns of a weight with which the noise is multiplied row by row
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,16 @@ class _Kept:
     def columns(self, which: Tensor) -> Tensor:
         """Return the columns of some non-zeros (q,)."""
         return torch.searchsorted(self.starts, which, right=True) - 1
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """For each column, the values at some nodes in which it is not zero, and its noise there."""
+
+    nodes: list[int]  # v of them
+    rows: Tensor  # (t,), which of the nodes times samples, column after column
+    weights: Tensor  # (t,)
+    starts: Tensor  # (d + 1,)
 
 
 class ColumnMarginals:
@@ -154,7 +166,7 @@ class SparseDraws:
         self._walked = BLOCK if len(blocks) > 1 else self._skipped + len(samples)
         expected = noise.density * noise.num_features * nodes * len(samples)
         self._rows: dict[int, Entries] = {}
-        self._matrices: dict[int, sp.csr_array] = {}
+        self._last_sums: _Sums | None = None
         self._count = len(samples)
         self._sample_and_node: tuple[Tensor, Tensor] | None = None  # of what is kept
         self._picked: Tensor | None = None  # (len(samples),): a sample's place, −1 for none
@@ -207,7 +219,7 @@ class SparseDraws:
         """Return Z W for a weight (d, h), as (n, S, h)."""
         samples, nodes, _ = self.shape
         if self._kept is not None and not weight.is_cuda:
-            return self._kept_times(weight).view(samples, nodes, -1).transpose(0, 1)
+            return self._kept_times(weight)
         product = weight.new_zeros(samples * nodes, weight.size(1))
         for columns in self._column_chunks(width=weight.size(1)):
             entries = self._entries(columns)
@@ -216,41 +228,67 @@ class SparseDraws:
         return product.view(samples, nodes, -1).transpose(0, 1)
 
     def _kept_times(self, weight: Tensor) -> Tensor:
-        """Return Z W (S · n, h) from what is kept, which is a matrix by columns as it stands."""
+        """Return Z W (n, S, h) from what is kept, which is a matrix by columns as it stands."""
+        samples, nodes, _ = self.shape
+        kept = self._kept
+        assert kept is not None
+        if weight.size(1) >= _WIDE and weight.dtype == kept.value.dtype == torch.float:
+            sample, node = quotient_and_rest(kept.position, nodes)
+            by_row = self._by_column(node * samples + sample).tocsr()  # (n · S, d)
+            parts = map(torch.from_numpy, (by_row.indices, by_row.data, by_row.indptr))
+            return weighted_rows(weight.contiguous(), *parts).view(nodes, samples, -1)
+        product = self._by_column(kept.position) @ _numbers(weight.contiguous())
+        return torch.from_numpy(product).to(weight.dtype).view(samples, nodes, -1).transpose(0, 1)
+
+    def _by_column(self, rows: Tensor) -> sp.csc_array:
+        """Return what is kept as a matrix whose non-zeros stand in some rows (t,)."""
         samples, nodes, features = self.shape
         kept = self._kept
         assert kept is not None
-        parts = (_numbers(kept.value), kept.position.numpy(), kept.starts.numpy())
-        matrix = sp.csc_array(parts, shape=(samples * nodes, features))
-        return torch.from_numpy(matrix @ _numbers(weight.contiguous())).to(weight.dtype)
+        # Of one type, or SciPy makes the wider of all.
+        starts = kept.starts.to(rows.dtype) if rows.numel() < 1 << 31 else kept.starts
+        parts = (_numbers(kept.value), rows.numpy(), starts.numpy())
+        return sp.csc_array(parts, shape=(samples * nodes, features))
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
         """Return Σ_s Z_sᵀ V_s over some rows (v,), for values (v, S, h), as (d, h)."""
-        product = values.new_zeros(self.shape[2], values.size(2))
-        for place, row in enumerate(rows.tolist()):
-            if values.is_cuda:
+        if values.is_cuda:
+            product = values.new_zeros(self.shape[2], values.size(2))
+            for place, row in enumerate(rows.tolist()):
                 entries = self._entries_of_row(row)
                 terms = entries.value.unsqueeze(1) * values[place, entries.position]
                 product.index_add_(0, entries.column, terms)
-            else:
-                product += torch.from_numpy(self._matrix_of_row(row) @ _numbers(values[place]))
-        return product
+            return product
+        sums = self._sums_of(rows.tolist())
+        flat = values.flatten(0, 1).to(sums.weights.dtype)  # (v · S, h)
+        return weighted_rows(flat, sums.rows, sums.weights, sums.starts).to(values.dtype)
 
-    def _matrix_of_row(self, row: int) -> sp.csr_array:
-        """Return one node's noise as a sparse matrix (d, S); it is kept."""
-        if row not in self._matrices:
-            entries = self._entries_of_row(row)
-            starts = torch.zeros(self.shape[2] + 1, dtype=torch.long)
-            starts[1:] = torch.bincount(entries.column, minlength=self.shape[2]).cumsum(0)
-            parts = (_numbers(entries.value), entries.position.numpy(), starts.numpy())
-            self._matrices[row] = sp.csr_array(parts, shape=(self.shape[2], self.shape[0]))
-        return self._matrices[row]
+    def _sums_of(self, rows: list[int]) -> _Sums:
+        """Return which of V (v · S, h) each column of some nodes adds up; it is kept."""
+        if self._last_sums is None or self._last_sums.nodes != rows:
+            samples, _, features = self.shape
+            every = [self._entries_of_row(row) for row in rows]
+            at = [entries.position + place * samples for place, entries in enumerate(every)]
+            none = self._keys[:0]
+            by_column = Grouping.by_key(
+                torch.cat([none, *(entries.column for entries in every)]), features
+            )
+            assert by_column.ordered is not None
+            weights = torch.cat([self._noise._values[:0], *(entries.value for entries in every)])
+            weights = weights[by_column.ordered]
+            self._last_sums = _Sums(
+                rows,
+                torch.cat([none, *at])[by_column.ordered],
+                weights.float() if weights.element_size() < 4 else weights,
+                by_column.start.long(),
+            )
+        return self._last_sums
 
     def only(self, samples: Tensor) -> SparseDraws:
         """Return the noise of some samples (q,), ascending, alone."""
         place = self._places(samples)
         few = copy.copy(self)
-        few._rows, few._matrices, few._sample_and_node = {}, {}, None
+        few._rows, few._last_sums, few._sample_and_node = {}, None, None
         few._count = samples.numel()
         few._picked = place if self._picked is None else _composed(self._picked, place)
         if self._kept is not None:

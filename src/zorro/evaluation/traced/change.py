@@ -125,6 +125,13 @@ class ChangedRows:
         """Return how far the rows are from the samples' (r, S, …), (E, …)."""
         return self.values - base[self.row, sample[self.column]]
 
+    def mixed(self, values: Tensor, matrix: Tensor, *, inputs: int) -> Tensor:
+        """Return what a matrix (q, r) makes of values (E, h) at their rows, (q, P, h)."""
+        mixed = values.new_zeros(matrix.size(0), inputs, values.size(1))
+        for total, coefficients in zip(mixed, matrix, strict=True):
+            total.index_add_(0, self.column, values * coefficients[self.row].unsqueeze(1))
+        return mixed
+
     def spread(self, values: Tensor, *, rows: int, inputs: int) -> Tensor:
         """Return values (E, …) at their rows and inputs, zero elsewhere, (r, P, …)."""
         spread = values.new_zeros(rows, inputs, *values.shape[1:])

@@ -169,15 +169,19 @@ class ChangedInput:
         return self._product_of_all(rows) - self._product_of(left_out, rows)
 
     def _product_of(self, columns: Tensor, rows: Tensor) -> Tensor:
-        result = self._weight.new_zeros(rows.numel(), self._draws.shape[0], self._weight.size(1))
+        shape = (rows.numel(), self._draws.shape[0], self._weight.size(1))
         if columns.numel() == 0 or rows.numel() == 0:
-            return result
+            return self._weight.new_zeros(shape)
         a_row = columns.numel() * self._draws.shape[0]
         at_once = max(1, min(_NUMBERS_AT_ONCE, self._numbers // 2) // a_row)
+        weight = self._weight[columns]
+        if at_once >= rows.numel():
+            return (self.at(columns, rows).flatten(1).t() @ weight).view(shape)
+        result = self._weight.new_empty(shape)
         for some in torch.split(torch.arange(rows.numel(), device=rows.device), at_once):
             change = self.at(columns, rows[some])  # (k, v, S)
-            flat = change.flatten(1).t() @ self._weight[columns]  # (v · S, H)
-            result[some] = flat.view(some.numel(), -1, self._weight.size(1))
+            flat = change.flatten(1).t() @ weight  # (v · S, H)
+            result[some] = flat.view(some.numel(), *shape[1:])
         return result
 
     def _product_of_all(self, rows: Tensor) -> Tensor:

@@ -60,7 +60,7 @@ class _Base:
     recorded: bool
     edges: EdgesOfSamples | None = None
 
-    def present_in(self, samples: Tensor) -> Tensor | None:
+    def present_in(self, samples: Tensor | slice) -> Tensor | None:
         """Return which edges (b, m) some samples have, where that varies."""
         return None if self.edges is None else self.edges.present[samples]
 
@@ -296,7 +296,7 @@ class TracedEvaluator(Evaluator):
             present = base.edges.present[sample]  # (b, m)
             each = torch.arange(sample.numel(), device=self.device)
             present[each, edges[candidate]] = wanted[candidate, sample]
-            few = {node: _of_samples(state, sample) for node, state in base.states.items()}
+            few = {node: state[:, sample] for node, state in base.states.items()}
             with self._running(sample.numel()):
                 output = self._program.run(few, presence=self._presence(present))
             scores[candidate, sample] = self._read(output)
@@ -333,20 +333,20 @@ class TracedEvaluator(Evaluator):
         And what each edge (m,) would add to it, over the samples in which it is missing by chance.
         """
         parts: list[tuple[Tensor, ...]] = []
-        every = torch.arange(self.samples, device=self.device)
         total: Tensor | None = None
-        for some in _chunks(every, self._pairs_at_once):
-            few = {node: _of_samples(state, some) for node, state in base.states.items()}
+        for some in self._some_samples():
+            few = {node: state[:, some] for node, state in base.states.items()}
             if self._features_vary:
                 few = {node: state.detach().requires_grad_() for node, state in few.items()}
             watched = list(few.values()) if self._features_vary else []
             self._on_batch()
-            self._runs += some.numel()
+            self._runs += some.stop - some.start
             with undisturbed(self._predictor.model), torch.enable_grad():
+                given = {node: state.clone() for node, state in few.items()}  # may be written to
                 presence = self._presence(base.present_in(some), differentiable=True)
                 if presence is not None:
                     watched.append(presence.columns)
-                scores = self._read(self._program.run(few, presence=presence))
+                scores = self._read(self._program.run(given, presence=presence))
                 aim = self.event.log_probability(scores).sum()
                 found = torch.autograd.grad(aim, watched)
             if self._features_vary:
@@ -357,11 +357,11 @@ class TracedEvaluator(Evaluator):
         joined = [torch.cat(gradients, dim=1) for gradients in zip(*parts, strict=True)]
         return dict(zip(base.states, joined, strict=bool(joined))), total
 
-    def _gained_by_edges(self, gradient: Tensor, samples: Tensor) -> Tensor:
+    def _gained_by_edges(self, gradient: Tensor, samples: slice) -> Tensor:
         """Return what edges (m,) add where they are missing by chance, of a gradient (e, b)."""
         drawn = self._batched.edges
         assert drawn is not None
-        by_edge = self._x.new_zeros(drawn.edges.count, samples.numel())
+        by_edge = gradient.new_zeros(drawn.edges.count, gradient.size(1))
         by_edge.index_add_(0, drawn.edges.of_column, gradient)
         return (by_edge * ~drawn.present[samples].t()).sum(1)
 
@@ -422,9 +422,9 @@ class TracedEvaluator(Evaluator):
         edges = self.edges_under(selection)
         records: list[Record] = []
         parts: list[Tensor] = []
-        for first in range(0, self.samples, self._pairs_at_once):
-            some = slice(first, min(first + self._pairs_at_once, self.samples))
-            few = {node: state[:, some] for node, state in states.items()}  # nothing is copied
+        for some in self._some_samples():
+            # Copies: a layer may write to what it is given.
+            few = {node: state[:, some].clone() for node, state in states.items()}
             record = Record() if recorded else None
             with self._running(some.stop - some.start):
                 presence = self._presence(None if edges is None else edges.present[some])
@@ -445,6 +445,11 @@ class TracedEvaluator(Evaluator):
         inputs = output.size(1)
         scores = self._predictor.read(output.transpose(0, 1).flatten(0, 1))
         return self.graph.readout.rows(scores, inputs)
+
+    def _some_samples(self) -> Iterator[slice]:
+        """Yield samples that run at once."""
+        for first in range(0, self.samples, self._pairs_at_once):
+            yield slice(first, min(first + self._pairs_at_once, self.samples))
 
     @contextmanager
     def _running(self, inputs: int) -> Iterator[None]:
@@ -520,13 +525,6 @@ def _summed(parts: Sequence[Mapping[fx.Node, Tensor]]) -> dict[fx.Node, Tensor]:
         for node, state in part.items():
             total[node] = total[node] + state if node in total else state
     return total
-
-
-def _of_samples(state: Tensor, samples: Tensor) -> Tensor:
-    """Return the states (q, b, h) of some samples; nothing is copied where all have the same."""
-    if state.stride(1) == 0:
-        return state[:, :1].expand(-1, samples.numel(), -1)
-    return state[:, samples]
 
 
 def _chunks(values: Tensor, size: int) -> list[Tensor]:

@@ -20,6 +20,9 @@ from zorro.evaluation.traced.presence import Presence
 # Matrices with more non-zeros than this are multiplied as dense ones, and so are small ones.
 _DENSE_SHARE = 0.1
 _SMALL = 1 << 14
+# But on a CPU not with many values at once, up to this share.
+_THIN_SHARE = 0.25
+_WIDE = 1 << 11
 
 
 class Mixing:
@@ -42,11 +45,11 @@ class Mixing:
         self._is_identity = in_place and self.shape[0] == self.shape[1]
         total = self.shape[0] * self.shape[1]
         self._dense: Tensor | None = None
-        self._sparse: Tensor | None = None
         if total <= _SMALL or csr.nnz > _DENSE_SHARE * total:
             self._dense = torch.as_tensor(csr.toarray(), dtype=dtype, device=device)
-        else:
-            self._sparse = _compressed(csr, device=device, dtype=dtype)
+        can_be_thin = device.type == "cpu" and dtype in (torch.float, torch.double)
+        self._is_thin = can_be_thin and csr.nnz <= _THIN_SHARE * total
+        self._sparse: Tensor | None = None  # made when it is first asked for
         self._transposed: Tensor | None = None  # made when it is first asked for
         self._columns = sp.csc_matrix(csr)
         self._device = device
@@ -57,6 +60,17 @@ class Mixing:
         """How many numbers it has that are not zero."""
         return int(self._columns.nnz)
 
+    @property
+    def _by_row(self) -> Tensor:
+        if self._sparse is None:
+            self._sparse = _compressed(self._columns, device=self._device, dtype=self._dtype)
+        return self._sparse
+
+    @property
+    def dense(self) -> Tensor:
+        """The matrix itself, (r, m)."""
+        return self._by_row.to_dense() if self._dense is None else self._dense
+
     def times(self, values: Tensor) -> Tensor:
         """Return the product with values (m, …), as (r, …); it may be the values themselves."""
         if self._is_identity:
@@ -64,9 +78,30 @@ class Mixing:
         if self._picked is not None:
             return values[self._picked]
         flat = values.reshape(values.size(0), -1)
-        matrix = self._sparse if self._dense is None else self._dense
-        assert matrix is not None
+        is_wide = flat.size(1) >= _WIDE and not flat.requires_grad
+        matrix = self._by_row if self._dense is None or (is_wide and self._is_thin) else self._dense
         return (matrix @ flat).view(-1, *values.shape[1:])
+
+    def times_with(self, values: Tensor, weight: Tensor | None) -> Tensor:
+        """Return A V W for values V (m, B, d) and a weight W (d, h), in the cheaper order."""
+        if weight is None:
+            return self.times(values)
+        if self._pays_to_mix_first(*weight.shape):
+            return self.times(values) @ weight
+        return self.times(values @ weight)
+
+    def _pays_to_mix_first(self, before: int, after: int) -> bool:
+        """Whether A (V W) is more work than (A V) W, for a weight (before, after)."""
+        rows, columns = self.shape
+        saved = (columns - rows) * before * after
+        return saved > self._products * (before - after)
+
+    @property
+    def _products(self) -> int:
+        """How many numbers are multiplied for each column of values."""
+        if self._is_identity or self._picked is not None:
+            return 0
+        return self.non_zeros if self._dense is None else self._dense.numel()
 
     def transposed_times(self, values: Tensor) -> Tensor:
         """Return the product of the transposed matrix with values (r, …), as (m, …)."""
@@ -107,6 +142,7 @@ class Mixing:
         restricted._picked = None
         restricted._is_identity = False
         restricted._dense = self._dense[:, columns]
+        restricted._is_thin = False
         return restricted
 
 
@@ -157,7 +193,7 @@ class Plan:
     def state(self, values: Tensor) -> Tensor:
         """Return the state (q, B, h) of input values (m, B, d)."""
         parts = [
-            mixing.times(values if weight is None else values @ weight)
+            mixing.times_with(values, weight)
             for mixing, weight in zip(self.mixings, self.weights, strict=True)
         ]
         total = torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]

@@ -39,6 +39,8 @@ _WIDEST = 1 << 20
 _WORTH = 1 << 16
 _CUDA_WORTH = 1 << 24
 _MOST_CHANGED = 0.5
+# For so few rows of the next layer what changed rows send is added up one by one.
+_FEW_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -163,9 +165,9 @@ class Program:
                 if state is None:
                     given = self._inputs[node]
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
+                if record is not None and node not in self.entries:
+                    record.states[node] = state.clone()  # what follows may write to it
                 values[node] = _Values(plan.finish(state, presence))
-                if record is not None and node not in states:  # those are the caller's
-                    record.states[node] = state
             else:
                 values[node] = self._row_wise(node, values)
             if record is not None and self._follows_changes(node, values[node], record):
@@ -247,6 +249,9 @@ class Program:
         rows, inputs = self._needed[given].numel(), sample.numel()
         for mixing, weight in zip(plan.mixings, plan.weights, strict=True):
             part = change if weight is None else change @ weight  # (E, h)
+            if plan.needs.numel() == rows and mixing.shape[0] <= _FEW_ROWS:
+                state += value.mixed(part, mixing.dense, inputs=inputs)
+                continue
             spread = value.spread(part, rows=rows, inputs=inputs)
             state += mixing.times(self._picked(spread, given, plan.needs))
         return state
