@@ -51,7 +51,7 @@ INSIDE = {
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette bonds rings scene plane molecule graph_scene plot page report web",
     "show.page": (
-        "html contents surroundings node_surroundings graph_surroundings ground drawing card "
+        "html contents address answers surroundings node_surroundings graph_surroundings ground drawing card "
         "payload"
     ),
     "cli": (
@@ -70,7 +70,13 @@ OPTIONAL = {
     "show/molecule.py": {"rdkit"},
     "show/plot": {"matplotlib"},
     "paper": {"matplotlib"},  # its types
-    "show/web": {"fastapi", "pydantic", "starlette", "uvicorn"},  # all of it, by one command alone
+    "show/web": {  # all of it, by one command alone
+        "fastapi",
+        "pydantic",
+        "pydantic_core",
+        "starlette",
+        "uvicorn",
+    },
 }
 
 

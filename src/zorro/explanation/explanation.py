@@ -79,6 +79,16 @@ class PredictedValue:
     side: Side
     least_tolerance: float | None = None
 
+    @property
+    def low(self) -> float:
+        """The least that it may be, −∞ if it may fall."""
+        return -math.inf if self.side == "down" else self.value - self.tolerance
+
+    @property
+    def high(self) -> float:
+        """The most that it may be, ∞ if it may rise."""
+        return math.inf if self.side == "up" else self.value + self.tolerance
+
     def __str__(self) -> str:
         sign = {"both": "±", "up": "−", "down": "+"}[self.side]
         return f"{self.value:.4g} {sign} {self.tolerance:.3g}"

@@ -40,7 +40,6 @@ class Meter:
         self._make_evaluator = evaluator
         self._confidence = confidence
 
-    @outside_inference_mode
     def fidelity(
         self,
         *,
@@ -54,12 +53,32 @@ class Meter:
                 prediction cannot see make no difference. A mask (N,) will do too.
             features: F_s; all when None. A mask (d,) will do too.
         """
+        return self.judged(self.scores(nodes=nodes, features=features))
+
+    @outside_inference_mode
+    def scores(
+        self,
+        *,
+        nodes: Iterable[SupportsIndex] | None = None,
+        features: Iterable[SupportsIndex] | None = None,
+    ) -> Tensor:
+        """Return the model's scores (S, C), sample by sample, with all but a set redrawn.
+
+        Args:
+            nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
+                prediction cannot see make no difference. A mask (N,) will do too.
+            features: F_s; all when None. A mask (d,) will do too.
+        """
         columns = torch.arange(self.graph.x.size(1), device=self.graph.x.device)
         selection = Selection.of(
             _chosen("nodes", nodes, self.graph.num_nodes, of=self.graph.candidates),
             _chosen("features", features, columns.numel(), of=columns),
         )
-        hits = self.evaluator.hits(selection)
+        return self.evaluator.scores(selection)
+
+    def judged(self, scores: Tensor) -> FidelityEstimate:
+        """Return in how many of the samples the answer stays, by their scores (S, C)."""
+        hits = self.evaluator.event.happens(scores)
         return FidelityEstimate(int(hits.sum()), hits.numel(), self._confidence)
 
     @cached_property

@@ -91,7 +91,7 @@ def _answer(claim: Claim, names: Names) -> str:
         return claim.answer
     if claim.label is None:
         return names.of_class(claim.predicted_class)
-    return f"{'' if claim.predicted_class else 'not '}{names.of_class(claim.label)}"
+    return f"{'' if claim.predicted_class else 'not '}{names.of_label(claim.label)}"
 
 
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
@@ -117,14 +117,25 @@ def _remarks(claim: Claim) -> list[Phrase]:
     if claim.status == "nothing needed":
         said.append(
             (
-                " So random inputs get this answer anyway: ask for what goes beyond chance, for a "
-                "higher τ, or why it is not another class.",
+                f" So random inputs get this answer anyway: ask {_what_else(claim)}.",
                 False,
             )
         )
     if claim.caveat is not None:
         said.append((f" This is not certified: {claim.caveat}.", False))
     return said
+
+
+def _what_else(claim: Claim) -> str:
+    """Return what can be asked of an answer that needs nothing."""
+    always = ["for what goes beyond chance", "for a higher τ"]
+    if claim.value is not None:
+        *others, last = [*always, "for a smaller tolerance"]
+    elif claim.predicted_class is None or claim.label is not None:
+        *others, last = always
+    else:
+        *others, last = [*always, "why it is not another class"]
+    return f"{', '.join(others)}, or {last}"
 
 
 def _kept(claim: Claim, names: Names) -> str:
@@ -138,8 +149,12 @@ def _kept(claim: Claim, names: Names) -> str:
 
 def _event(claim: Claim, names: Names, verb: str) -> list[Phrase]:
     if claim.value is not None:
-        how = {"both": "within", "up": "no further below than", "down": "no further above than"}
-        return [(f"{verb} it {how[str(claim.side)]} {claim.tolerance:.3g}", False)]
+        how = {
+            "both": f"within {claim.tolerance:.3g} of that",
+            "up": f"from falling by more than {claim.tolerance:.3g}",
+            "down": f"from rising by more than {claim.tolerance:.3g}",
+        }
+        return [(f"{verb} it {how[str(claim.side)]}", False)]
     if claim.other is None:
         return [(f"{verb} that answer", False)]
     assert claim.predicted_class is not None

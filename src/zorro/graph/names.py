@@ -31,6 +31,10 @@ class Names:
         """Return the name of a class."""
         return label(self.classes, number) or f"class {number}"
 
+    def of_label(self, number: int) -> str:
+        """Return the name of a label, of which a query may have several."""
+        return label(self.classes, number) or f"label {number}"
+
     def of_node(self, number: int) -> str:
         """Return the name of a node, with its noun."""
         return f"{self.node} {label(self.nodes, number) or number}"

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from zorro import Explanation
 from zorro.errors import InputError
+from zorro.question import Query
 from zorro.show import report
 from zorro.show.page import payload
 from zorro.show.page.card import Card
@@ -68,11 +69,11 @@ def test_a_sentence_speaks_of_the_graph_and_its_parts(run):
 
 def test_truth_is_told_where_graphs_have_classes(run):
     data = shown(run)
-    assert data["summary"]["right"] == 3
+    assert data["summary"]["answers"]["right"] == 3
     assert [row["truth"] for row in data["rows"]] == [1, 1, 1]
     bare = [Data(x=g.x, edge_index=g.edge_index) for g in molecules().graphs]
     without = payload.of_run(run, GraphSurroundings(bare))
-    assert without["summary"]["right"] is None
+    assert without["summary"]["answers"]["right"] is None
     assert without["rows"][0]["truth"] is None
 
 
@@ -132,9 +133,9 @@ def test_a_group_of_features_is_one_with_a_name(both):
 def test_the_value_of_a_group_is_what_is_set():
     graphs = molecules().graphs
     around = GraphSurroundings(graphs, names=ground_of(graphs=molecules()).names)
-    held = around.values(0, [6, 8], [(0, 1, 2)])
+    held = around.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
     assert held.rows == [["N"], ["O"]]
-    part = around.values(0, [6, 8], [(0, 1), (2,)])
+    part = around.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
     assert part.rows == [["N", 0], ["0, 0", 1]]
 
 

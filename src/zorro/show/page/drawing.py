@@ -34,12 +34,12 @@ def svg(query: Query, scene: Scene, surroundings: Surroundings) -> str:
     # What matters is drawn last, on top.
     order = sorted(scene.nodes, key=lambda node: (node.selected, node.id == scene.query))
     nodes = "".join(
-        _node(node, *at(node), query=query.index, scene=scene, surroundings=surroundings)
+        _node(node, *at(node), query=query, scene=scene, surroundings=surroundings)
         for node in order
     )
     stressed = [node for node in scene.nodes if node.selected or node.id == scene.query]
     labels = "".join(
-        _label(node, *at(node), surroundings.node_label(query.index, node.id))
+        _label(node, *at(node), surroundings.node_label(query, node.id))
         for node in ([] if surroundings.kinds.are_atoms else stressed[:_MOST_LABELS])
     )
     whole = "" if scene.query is None else " and its neighbourhood"
@@ -77,7 +77,7 @@ def _edge(one: Place, other: Place, bond: str | None) -> str:
 
 
 def _node(
-    node: SceneNode, x: float, y: float, *, query: int, scene: Scene, surroundings: Surroundings
+    node: SceneNode, x: float, y: float, *, query: Query, scene: Scene, surroundings: Surroundings
 ) -> str:
     kinds, number = surroundings.kinds, surroundings.kind(query, node.id)
     known = palette.PLAIN if number is None else kinds.colour(number)

@@ -21,6 +21,7 @@ from zorro.question import Level
 from zorro.runs import Run
 from zorro.runs.again import refuse_other_data, refuse_other_model
 from zorro.runs.given import GivenData, ManyGraphs, OneGraph
+from zorro.show.page.answers import answers_of
 from zorro.show.page.graph_surroundings import GraphSurroundings
 from zorro.show.page.node_surroundings import NodeSurroundings, predicted_classes
 from zorro.show.page.surroundings import Surroundings
@@ -34,7 +35,7 @@ class Ground:
         data: one graph or several; None if they are not at hand.
         model: called as the run called it; None if it is not at hand.
         model_kwargs: its further arguments, as the run was given them.
-        y: (N,), the true classes of nodes; graphs have theirs themselves.
+        y: (N,) or (N, K), the true classes or values of nodes; graphs have theirs themselves.
         names: of nodes, features, graphs and classes.
         bonds: what the columns of a one-hot `edge_attr` of graphs mean.
     """
@@ -91,8 +92,9 @@ def ground_of(
 
 def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
     data, names = ground.data, ground.names
+    answers = answers_of(run.manifest["parameters"])
     if not isinstance(data, OneGraph):
-        return NodeSurroundings(names=names, groups=_groups(run))
+        return NodeSurroundings(names=names, groups=_groups(run), answers=answers)
     predicted = None
     if ground.model is not None:
         predicted = predicted_classes(
@@ -100,15 +102,18 @@ def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
             data.x,
             data.edge_index,
             model_kwargs=ground.model_kwargs,
-            threshold=run.manifest["parameters"].get("threshold"),
+            answers=answers,
         )
-    return NodeSurroundings(data.x, data.edge_index, ground.y, predicted, names, _groups(run))
+    return NodeSurroundings(
+        data.x, data.edge_index, ground.y, predicted, names, _groups(run), answers
+    )
 
 
 def _of_graphs(ground: Ground, run: Run) -> GraphSurroundings:
     data = ground.data
     graphs = data.graphs if isinstance(data, ManyGraphs) else ()
-    return GraphSurroundings(graphs, ground.bonds, ground.names, _groups(run))
+    answers = answers_of(run.manifest["parameters"])
+    return GraphSurroundings(graphs, ground.bonds, ground.names, _groups(run), answers)
 
 
 _SURROUNDINGS: Mapping[Level, Callable[[Ground, Run], Surroundings]] = {

@@ -14,9 +14,11 @@ from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
 from zorro.explanation.sentence import phrases
 from zorro.graph.names import Labels, label
+from zorro.question import Query
 from zorro.runs import Run
 from zorro.show import palette
-from zorro.show.page import contents
+from zorro.show.page import answers, contents
+from zorro.show.page.address import address_of
 from zorro.show.page.contents import Contents
 from zorro.show.page.surroundings import Elements, Surroundings, group_name, significant
 from zorro.show.scene import Scene
@@ -26,7 +28,6 @@ Alternatives = Mapping[int, Sequence[Explanation]]
 
 _SIZES = ("graphs", "nodes", "features", "edges")
 _MOST_STEPS = 600
-_MOST_CLASSES = 4  # of which the probability is given
 
 
 def of_run(
@@ -36,7 +37,7 @@ def of_run(
     held = contents.read(run)
     others = alternatives or {}
     details = {
-        str(e.query.index): detail(e, surroundings, others.get(e.query.index, ()))
+        str(address_of(e.query)): detail(e, surroundings, others.get(e.query.index, ()))
         for e in held.explanations
     }
     return {
@@ -55,6 +56,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
     manifest = run.manifest
     parameters = manifest["parameters"]
     measured = [e.fidelity.samples for e in explanations]
+    judged = [(e, surroundings.truth(e.query)) for e in explanations]
     return {
         "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
         "asked": run.asked,
@@ -66,7 +68,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
             kind: _median(len(e.elements(kind)) for e in explanations) for kind in kinds_of(run)
         },
         "medianSize": _median(e.graph.num_nodes for e in explanations),
-        "right": _right(explanations, surroundings),
+        "answers": surroundings.answers.summary(judged),
         "tau": parameters["tau"],
         "delta": parameters.get("delta"),
         "search": parameters["search"],
@@ -81,7 +83,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "versions": manifest["versions"],
         "made": manifest["made"]["at"],
         "hasGraph": surroundings.has_graph,
-        "hasTruth": surroundings.has_truth,
+        "hasTruth": any(truth is not None for _, truth in judged),
     }
 
 
@@ -89,10 +91,9 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
     """Return what the table shows of an explanation."""
     e = explanation
     return {
-        "query": e.query.index,
-        "class": e.predicted_class,
-        "probability": _rounded(e.probability),
-        "truth": surroundings.truth(e.query.index),
+        "query": address_of(e.query),
+        **answers.row(e),
+        "truth": surroundings.truth(e.query),
         **{kind: _count(e, kind) for kind in KINDS},
         "fidelity": _rounded(e.fidelity.value),
         "status": e.status,
@@ -118,9 +119,10 @@ def detail(
     alternatives: Sequence[Explanation] = (),
 ) -> Plain:
     """Return what is shown of an explanation when it is opened."""
-    e, query = explanation, explanation.query.index
+    e, query = explanation, explanation.query
     scene = surroundings.scene(query, e.nodes, hops=e.graph.hops)
     context = None if e.graph.whole else e.graph.context
+    other = None if e.versus is None else e.versus.other
     return {
         "sentence": [
             [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
@@ -138,7 +140,7 @@ def detail(
         "attempts": None if e.certificate is None else e.certificate.attempts,
         "tau": e.parameters.tau,
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
-        "probabilities": likeliest(e.probabilities, against=e.versus.other if e.versus else None),
+        "probabilities": answers.likeliest(e.probabilities, against=other),
         "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
         "scene": None if scene is None else drawing(query, scene, surroundings),
         "lookedAt": surroundings.looked_at(
@@ -163,26 +165,27 @@ def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
             shown[FEATURES].update(one["values"]["features"])
         if one["scene"] is not None:
             shown[NODES].update(node[0] for node in one["scene"]["nodes"])
-    kinds = surroundings.kinds
+    kinds, classes = surroundings.kinds, surroundings.answers.class_names(names)
     return {
         "level": surroundings.level,
+        "answer": surroundings.answers.kind,
         "node": names.node,
         "feature": names.feature,
         "graph": names.graph,
-        "classes": {str(number): names.of_class(number) for number in _numbers(names.classes)},
+        "classes": {str(number): text for number, text in _pairs(classes)},
         "nodes": _named(names.nodes, shown[NODES]),
         "features": {**_named(names.features, shown[FEATURES]), **_groups(surroundings)},
         "colours": list(palette.CLASSES),
         "kinds": {
-            "names": {str(number): kinds.name(number) for number in _numbers(kinds.names)},
-            "colours": [kinds.colour(number) for number in _numbers(kinds.names)],
+            "names": {str(number): text for number, text in _pairs(kinds.names)},
+            "colours": [kinds.colour(number) for number, _ in _pairs(kinds.names)],
             "areAtoms": kinds.are_atoms,
         },
     }
 
 
-def _numbers(named: Labels) -> Iterable[int]:
-    return named.keys() if isinstance(named, Mapping) else range(len(named))
+def _pairs(named: Labels) -> Iterable[tuple[int, str]]:
+    return named.items() if isinstance(named, Mapping) else enumerate(named)
 
 
 def _groups(surroundings: Surroundings) -> dict[str, str]:
@@ -214,12 +217,6 @@ def _count(explanation: Explanation, kind: Kind) -> int | None:
     return None if members is None else len(members)
 
 
-def _right(explanations: Sequence[Explanation], surroundings: Surroundings) -> int | None:
-    if not surroundings.has_truth:
-        return None
-    return sum(surroundings.truth(e.query.index) == e.predicted_class for e in explanations)
-
-
 def measured(fidelity: FidelityEstimate) -> Plain:
     """Return a fidelity with its interval."""
     return {
@@ -232,7 +229,7 @@ def measured(fidelity: FidelityEstimate) -> Plain:
 
 
 def values(
-    query: int, nodes: Sequence[int] | None, features: Elements | None, surroundings: Surroundings
+    query: Query, nodes: Sequence[int] | None, features: Elements | None, surroundings: Surroundings
 ) -> Plain | None:
     """Return what a heat map shows, None if there is nothing to show."""
     shown = surroundings.values(query, nodes, features)
@@ -241,16 +238,7 @@ def values(
     return {"nodes": list(shown.nodes), "features": shown.features, "rows": shown.rows}
 
 
-def likeliest(probabilities: Sequence[float], *, against: int | None = None) -> list[list[Any]]:
-    """Return [class, probability] of the likeliest classes, and of the one it was asked against."""
-    order = sorted(range(len(probabilities)), key=lambda number: -probabilities[number])
-    shown = order[:_MOST_CLASSES]
-    if against is not None and against not in shown:
-        shown.append(against)
-    return [[number, _rounded(probabilities[number])] for number in shown]
-
-
-def drawing(query: int, scene: Scene, surroundings: Surroundings) -> Plain:
+def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
     """Return a drawing: nodes as [id, x, y, hop, selected, kind], edges flat.
 
     The first node is the query, if `centred`; bonds are those of the edges, if they are known.

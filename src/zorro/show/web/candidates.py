@@ -14,10 +14,10 @@ from zorro.show.web.schema import Candidate, Candidates
 def candidate_nodes(
     graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
 ) -> Candidates:
-    """Return nodes that a prediction can see, the query first if it is one."""
-    query = graph.query
+    """Return nodes that a prediction can see, those first that are asked about."""
+    query = graph.asked
     centre = surroundings.centre(query)
-    ids = sorted(graph.candidates.tolist(), key=lambda node: (node != centre, node))
+    ids = sorted(graph.candidates.tolist(), key=lambda node: (node not in centre, node))
     found = _matching(ids, search, lambda node: surroundings.node_label(query, node))
     shown = [
         Candidate(
@@ -39,7 +39,7 @@ def candidate_features(
     """
     names, x = surroundings.names, graph.candidate_x  # (n, d)
     of_column = (x != 0).sum(0).tolist()
-    own = None if surroundings.centre(graph.query) is None else graph.x[graph.target].tolist()
+    own = None if surroundings.centre(graph.asked) == () else graph.x[graph.target].tolist()
     elements = {members[0]: members for members in gathered(range(x.size(1)), surroundings.groups)}
 
     def holders(first: int) -> int:

@@ -14,9 +14,11 @@ from zorro.elements import FEATURES
 from zorro.errors import RunError
 from zorro.explanation import Explanation
 from zorro.graph.names import Labels
+from zorro.question import Query
 from zorro.runs import DamagedRow, Run
 from zorro.runs.store import Counts
 from zorro.show.page import contents, payload
+from zorro.show.page.address import Address, query_at
 from zorro.show.page.ground import Ground
 from zorro.show.web.desk import Desks
 from zorro.show.web.method_names import method_names
@@ -57,8 +59,8 @@ class Served:
 
     @property
     def queries(self) -> int:
-        """How many queries there are in the data set."""
-        return int(self.run.manifest["data"][f"{self.run.level}s"])
+        """How many nodes, or graphs, there are in the data set that can be asked about."""
+        return int(self.run.manifest["data"][self.surroundings.counted])
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -112,10 +114,22 @@ class Served:
         }
         return payload.labels(self.surroundings, [first])
 
-    def kept(self, query: int) -> Explanation | None:
+    def query(self, address: Address) -> Query:
+        """Return the query at an address, or raise `InputError` if there is none."""
+        return query_at("query", address, self.run.level, self.queries)
+
+    def asked(self, query: Query) -> int | tuple[int, int]:
+        """Return a query as an explainer takes it."""
+        return query.index if query.to is None else (query.index, query.to)
+
+    def other(self, address: Address | None) -> int | tuple[int, int] | None:
+        """Return what an answer is compared with, as an explainer takes it."""
+        return None if address is None else self.surroundings.other(address, self.queries)
+
+    def kept(self, query: Query) -> Explanation | None:
         """Return the explanation that the run holds of a query, None if it holds none."""
-        with _damage_told(f"{self.run.path}, {self.run.level} {query}"):
-            for row in self.run.rows(node=query, failed=False):
+        with _damage_told(f"{self.run.path}, {query}"):
+            for row in self.run.rows(node=query.index, failed=False):
                 if isinstance(row, DamagedRow):
                     raise RunError(row.reason)
                 if isinstance(row, Explanation):
@@ -131,12 +145,12 @@ class Served:
         whole = [each for column in columns for each in of_column.get(column, (column,))]
         return {**held, FEATURES: list(dict.fromkeys(whole))}
 
-    def kept_detail(self, query: int) -> payload.Plain | None:
+    def kept_detail(self, query: Query) -> payload.Plain | None:
         """Return what is shown of the explanation that the run holds of a query, if any."""
         explanation = self.kept(query)
         if explanation is None:
             return None
-        with _damage_told(f"{self.run.path}, {self.run.level} {query}"):
+        with _damage_told(f"{self.run.path}, {query}"):
             return _for_json(self.detail(explanation))
 
     def detail(self, explanation: Explanation) -> payload.Plain:
