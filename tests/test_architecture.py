@@ -51,8 +51,8 @@ INSIDE = {
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette bonds rings scene plane molecule graph_scene plot page report web",
     "show.page": (
-        "html contents address answers surroundings node_surroundings graph_surroundings ground drawing card "
-        "payload"
+        "html contents address answers surroundings node_surroundings graph_surroundings ground "
+        "drawing card payload"
     ),
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "

@@ -62,12 +62,10 @@ def test_requests_at_once_get_what_they_get_alone(client, zorro):
 
 def test_few_queries_stay_ready(served):
     measuring = Measuring()
-    meters = [
-        measuring.meter(served, 0, Query("node", n), samples=10) for n in range(limits.METERS + 1)
-    ]
-    again = measuring.meter(served, 0, Query("node", limits.METERS), samples=10)
-    assert again is meters[-1]
-    assert measuring.meter(served, 0, Query("node", 0), samples=10) is not meters[0]
+    queries = [Query("node", node) for node in range(limits.METERS + 1)]
+    meters = [measuring.meter(served, 0, query, samples=10) for query in queries]
+    assert measuring.meter(served, 0, queries[-1], samples=10) is meters[-1]
+    assert measuring.meter(served, 0, queries[0], samples=10) is not meters[0]
     measuring.close()
 
 
