@@ -46,7 +46,7 @@ INSIDE = {
         "found budget certificate paper guided certified beyond_chance multiple ranking inquiry "
         "guarding"
     ),
-    "explanation": "sentence notebook formats explanation making importance meter",
+    "explanation": "sentence band notebook formats explanation making importance meter",
     "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": "palette bonds rings scene plane molecule graph_scene plot page report web",

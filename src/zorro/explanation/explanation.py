@@ -18,6 +18,7 @@ from zorro.elements import FEATURES, KINDS, NODES, Kind
 from zorro.elements.groups import gathered
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
+from zorro.explanation.band import band
 from zorro.explanation.formats import FORMAT, up_to_date
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import Claim, phrases, text
@@ -203,6 +204,17 @@ class Explanation:
         return f"class {self.predicted_class}"
 
     @property
+    def least_tolerance(self) -> float | None:
+        """The tolerance that would have been enough, if the samples tell.
+
+        None where they are too few, and where they show no smaller one than the certificate does.
+        """
+        least = None if self.value is None else self.value.least_tolerance
+        if self.value is None or least is None:
+            return None
+        return None if self.certified and least >= self.value.tolerance else least
+
+    @property
     def certified(self) -> bool:
         """Whether the fidelity was shown to be at least τ, with all else redrawn."""
         shown = self.certificate is not None and self.certificate.certified
@@ -343,7 +355,14 @@ class Explanation:
         return "\n".join(f"{label:<{width}}  {text}" for label, text in self._lines())
 
     def _repr_html_(self) -> str:
-        return card(phrases(self.claim), self._lines())
+        return card(phrases(self.claim), self._lines(), drawing=self.band_svg())
+
+    def band_svg(self) -> str:
+        """Return a value in the band that it may not leave; nothing if the answer is no value."""
+        if self.value is None:
+            return ""
+        value = self.value
+        return band(value.value, low=value.low, high=value.high, least=self.least_tolerance)
 
     def _shown(self, certificate: Certificate) -> str:
         condition = "only while that is so, " if self.status == "conditional" else ""
@@ -358,7 +377,7 @@ class Explanation:
     def _how_sure(self) -> str:
         if self.predicted_class is not None:
             return f" (probability {self.probability:.2f})"
-        least = self.value.least_tolerance if self.value else None
+        least = self.least_tolerance
         return "" if least is None else f" ({least:.3g} would have been enough)"
 
     def _lines(self) -> list[tuple[str, str]]:

@@ -191,7 +191,7 @@ def row(explanation: Explanation) -> Plain:
     """
     e = explanation
     if e.value is not None:
-        least = e.value.least_tolerance
+        least = e.least_tolerance
         return {
             "answer": "value",
             "value": _significant(e.value.value),

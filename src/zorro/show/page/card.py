@@ -34,7 +34,7 @@ class Card:
         return card(
             phrases(e.claim, around.names),
             _lines(e, around),
-            drawing="" if scene is None else svg(e.query, scene, around),
+            drawing=f"{'' if scene is None else svg(e.query, scene, around)}{e.band_svg()}",
         )
 
 

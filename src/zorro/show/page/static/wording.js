@@ -13,6 +13,7 @@ zorro.wording = function (labels, kept) {
   const {kinds} = labels;
   const words = {
     level,
+    answer: zorro.answers[labels.answer],
     levelName: labels.level,
     query,
     queries: plural(query),

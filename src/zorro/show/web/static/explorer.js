@@ -269,15 +269,9 @@
   }
 
   function questions(parent, run, view, {row, detail}, saves) {
-    const classes = new Set([
-      ...Object.keys(run.labels.classes).map(Number),
-      ...run.rows.map((one) => one.class),
-      ...detail.probabilities.map(([number]) => number),
-    ]);
-    classes.delete(row.class);
     zorro.questions(parent, {
       view,
-      classes: d3.sort(classes),
+      classes: zorro.answers[row.answer].others(run, row, detail),
       methods: run.methods.filter((method) => method !== (view.method ?? "zorro")),
       runs: library.comparable(run),
       live: run.live,

@@ -18,9 +18,10 @@ zorro.workbench = function (
   const pieces = [];
   let board = null;
   let yours = null;
+  let answer = null; // what the model says, where what is measured shows in it
   const heading = zorro.explanation(container, {
     ...shown,
-    parts: {tools: top, drawing, ...(live ? {values} : {})},
+    parts: {tools: top, drawing, ...(live ? {answer: said, values} : {})},
   });
   return {heading, stop: () => yours?.stop()};
 
@@ -32,8 +33,13 @@ zorro.workbench = function (
   function top(root) {
     tools(root, saves());
     if (!live) return;
-    yours = zorro.yourSet(root.node(), {set, row, detail, wording, question, limit});
+    const onMeasured = (measured) => answer?.update(measured);
+    yours = zorro.yourSet(root.node(), {set, row, detail, wording, question, limit, onMeasured});
     pieces.push(yours);
+  }
+
+  function said(section) {
+    answer = zorro.answers[row.answer].show(section, {row, detail, wording, isLive: true});
   }
 
   function drawing(section) {
