@@ -125,6 +125,7 @@ zorro.band = function (container, {row, isLive = false}) {
       ["outside", (bin) => bin.inside],
     ]) {
       groups
+        .filter((bin) => bin[kind] > 0)
         .append("rect")
         .attr("class", kind)
         .attr("x", (bin) => bin.left + 0.5)
