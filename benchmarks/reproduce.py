@@ -35,7 +35,7 @@ def main() -> None:
     def tell(what: str, outcome: Outcome) -> None:
         done["failed" if outcome.error else "measured"] += 1
         if outcome.error and done["failed"] <= 5:
-            print(f"{what}, node {outcome.query.node}: {outcome.error}", flush=True)
+            print(f"{what}, node {outcome.query.key}: {outcome.error}", flush=True)
         if sum(done.values()) % 250 == 0:
             print(f"{time.monotonic() - started:.0f} s: {dict(done)}", flush=True)
 

@@ -97,11 +97,11 @@ def test_and_can_be_explained_in_a_run(parts, tmp_path, numbers):
     options = {"samples": 20, "fresh_samples": 50, "delta": None, "why_not": np.int64(0)}
     run = explain_many(*parts, numbers, out=tmp_path / "run", engine="in-process", **options)
     outcomes = list(run.outcomes())
-    assert [outcome.query.node for outcome in outcomes] == [5, 7]
+    assert [outcome.query.key for outcome in outcomes] == [5, 7]
     assert open_run(tmp_path / "run").manifest["parameters"]["why_not"] == 0
     for outcome in outcomes:
         if outcome.explanation is not None:  # None where 0 is the prediction
-            assert run.explanation(np.int64(outcome.query.node)).node == outcome.query.node
+            assert run.explanation(np.int64(outcome.query.key)).node == outcome.query.key
 
 
 @pytest.mark.parametrize(

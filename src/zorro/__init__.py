@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zorro.explainer import Zorro, rdt_fidelity
     from zorro.explanation import Explanation
     from zorro.pyg import ZorroExplainer
-    from zorro.runs import Run, explain_graphs, explain_many, open_run
+    from zorro.runs import Run, explain_graphs, explain_links, explain_many, open_run
 
 __all__ = [
     "Explanation",
@@ -24,6 +24,7 @@ __all__ = [
     "ZorroExplainer",
     "__version__",
     "explain_graphs",
+    "explain_links",
     "explain_many",
     "open_run",
     "rdt_fidelity",
@@ -37,6 +38,7 @@ _HOMES = {
     "Zorro": "zorro.explainer",
     "ZorroExplainer": "zorro.pyg",
     "explain_graphs": "zorro.runs",
+    "explain_links": "zorro.runs",
     "explain_many": "zorro.runs",
     "open_run": "zorro.runs",
     "rdt_fidelity": "zorro.explainer",

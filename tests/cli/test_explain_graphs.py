@@ -28,6 +28,7 @@ from zorro.models import GraphTrainingSettings, checkpoint, train_graphs
 
 QUICK = ["--samples", 40, "--tau", 0.8]
 OPTIONS = {"samples": 40, "tau": 0.8}
+NOTHING_ASKED = dict.fromkeys(("nodes", "links", "graphs", "queries", "level"))
 EVERY_GROUP = [list(range(small_molecules.ATOMS))]
 
 
@@ -66,6 +67,10 @@ def bonds(run, gin, tmp_path):
     """Words that name a model of your own that takes the bonds."""
     (tmp_path / "my_bonds.py").write_text(small_molecules.BONDS)
     return ["--dataset", "mutag", "--model", "my_bonds:Net"]
+
+
+def numbers(data: GraphData, spec: str, seed: int = 0) -> list[int]:
+    return [query.index for query in data.queries(spec, seed=seed)]
 
 
 def found_in(text: str) -> list[dict]:
@@ -245,19 +250,19 @@ def test_a_contrast_is_told_with_the_true_class(run, gin):
     ids=str,
 )
 def test_the_same_graphs_in_other_words(gin, words):
-    wanted = asked(**{"nodes": None, "graphs": None, "queries": None, "level": None, **words})
+    wanted = asked(**{**NOTHING_ASKED, **words})
     data = GraphData.load("mutag", seed=0)
-    assert data.queries(wanted.spec, seed=0) == [3, 9]
+    assert numbers(data, wanted.spec) == [3, 9]
     assert {told.level for told in wanted.told} <= {"graph"}
 
 
 def test_graphs_of_the_test_part_are_told_and_drawn(gin):
     data = GraphData.load("mutag", seed=0)
     test = data.dataset.test.tolist()
-    wanted = asked(nodes=None, graphs=None, queries="graph:test", level=None)
-    assert data.queries(wanted.spec, seed=0) == test
-    assert set(data.queries("random:2", seed=1)) < set(test)
-    assert data.queries("all", seed=0) == list(range(30))
+    wanted = asked(**{**NOTHING_ASKED, "queries": "graph:test"})
+    assert numbers(data, wanted.spec) == test
+    assert set(numbers(data, "random:2", seed=1)) < set(test)
+    assert numbers(data, "all") == list(range(30))
 
 
 @pytest.mark.parametrize(
@@ -266,9 +271,12 @@ def test_graphs_of_the_test_part_are_told_and_drawn(gin):
         (["--nodes", 5], "--nodes: expected graphs, as with the checkpoint's data set mutag, got"),
         (["--queries", "node:5"], "--queries: expected graphs, as with the checkpoint's data set"),
         (["--queries", "graph:5,node:5"], "--queries: expected graphs, as with --queries graph:5"),
-        (["--queries", "edge:5"], "--queries: expected one of node, graph, got 'edge'"),
+        (["--queries", "edge:5"], "--queries: expected one of node, graph, link, got 'edge'"),
         (["--level", "node", "--graphs", 5], "--graphs: expected nodes, as with --level node, got"),
-        (["--level", "edge", "--graphs", 5], "--level: expected one of node, graph, got 'edge'"),
+        (
+            ["--level", "edge", "--graphs", 5],
+            "--level: expected one of node, graph, link, got 'edge'",
+        ),
         (["--graphs", 30], "graphs: expected numbers from 0 to 29, got 30"),
         (["--graphs", "five"], 'graphs: expected "12,57", "random:20", "test" or "all", got'),
         (["--graphs", "paper"], 'graphs: expected "12,57", "random:20", "test" or "all", got'),
@@ -281,7 +289,7 @@ def test_graphs_of_the_test_part_are_told_and_drawn(gin):
         (["--graphs", 5, "--feature-groups", ""], "expected groups of columns such as"),
         (["--graphs", 5, "--feature-groups", "3-1"], "expected groups of columns such as"),
         (["--graphs", 5, "--feature-groups", "0-9999999999"], "columns from 0 to 6, got 9999999"),
-        (["--graphs", 5, "--dataset", "cora"], "--checkpoint: expected a model of nodes, as with"),
+        (["--graphs", 5, "--dataset", "cora"], "--checkpoint: expected a model of nodes or links"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
@@ -341,7 +349,7 @@ def test_a_graph_without_nodes_is_refused(run, gin, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"level": "edge"}, "level: expected one of node, graph in the record, got 'edge'"),
+        ({"level": "edge"}, "level: expected one of node, graph, link in the record, got 'edge'"),
         ({"options": ["add"]}, "options: expected the model's own in the record"),
         ({"options": {"level": "node"}}, "options: expected the model's own in the record"),
         ({"options": {"pooling": "sum"}}, "pooling: expected one of add, max, mean"),

@@ -50,7 +50,7 @@ def _made_up_cell(monkeypatch):
 
 
 def told(seen):
-    return lambda what, outcome: seen.append((what.split(", ")[1], outcome.query.node))
+    return lambda what, outcome: seen.append((what.split(", ")[1], outcome.query.key))
 
 
 def test_the_first_node_of_all_jobs_comes_before_the_second_of_any(tmp_path):

@@ -172,11 +172,11 @@ def poison(task: GivenTask, expected: list[dict]) -> dict:
     watched = Watched(task, str(WORK / "poison-pids"), poison=POISON, broken=BROKEN)
     outcomes = list(RayCluster(None, workers=2).map(watched, queries(16)))
     rows = shown(outcomes)
-    others = [row for row in rows if row["query"]["node"] not in (POISON, BROKEN)]
+    others = [row for row in rows if row["query"]["key"] not in (POISON, BROKEN)]
     return {
         "positions": [row["query"]["position"] for row in rows],
         "others equal": others
-        == [row for row in expected[:16] if row["query"]["node"] not in (POISON, BROKEN)],
+        == [row for row in expected[:16] if row["query"]["key"] not in (POISON, BROKEN)],
         "poison": rows[POISON],
         "broken": rows[BROKEN],
         "shares": sorted({entry.read_text() for entry in (WORK / "poison-pids").iterdir()}),

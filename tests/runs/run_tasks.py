@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch_geometric.nn import GCN
+from torch import nn
+from torch_geometric.nn import GCN, GCNConv
 
 from zorro.explanation import Explanation
-from zorro.runs.given import OneGraph
+from zorro.runs.given import LinksOf, OneGraph
 from zorro.runs.task import GivenTask, Task
 
 NODES = 60
@@ -33,6 +34,30 @@ def small_task(**options: object) -> GivenTask:
     return GivenTask(
         model, OneGraph(x, edge_index), {"samples": 20, "fresh_samples": 50, **options}
     )
+
+
+class Inner(nn.Module):
+    """Encodes nodes and decodes links, as PyG's examples do; it has no forward of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = GCNConv(12, 8), GCNConv(8, 8)
+
+    def encode(self, x, edge_index):
+        return self.second(self.first(x, edge_index).tanh(), edge_index)
+
+    def decode(self, z, edge_label_index):
+        return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(-1) * 4 - 0.1
+
+
+def links_task(**options: object) -> GivenTask:
+    """Links between the nodes of the same graph."""
+    graph = small_task().data
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Inner().eval()
+    asked = {"samples": 20, "fresh_samples": 50, "threshold": 0.0, **options}
+    return GivenTask(model, LinksOf(graph), asked)
 
 
 @dataclass(frozen=True)

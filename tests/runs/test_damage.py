@@ -170,7 +170,7 @@ def test_a_damaged_row_is_told_and_the_others_are_read(run, tmp_path, columns, r
     damage(run, 1, **columns)
     rows = list(run.rows())
     assert [type(row) for row in rows] == [Explanation, DamagedRow, Explanation, Failure]
-    assert (rows[1].position, rows[1].node) == (1, None if "node" in columns else 8)
+    assert (rows[1].position, rows[1].key) == (1, None if "node" in columns else 8)
     assert reason in rows[1].reason
     assert [e.node for e in run.explanations()] == [7, 9]
     assert run.damaged() == [rows[1]]
@@ -226,7 +226,7 @@ def kept(path, task, nodes, **options):
     """Run what is missing; return the nodes that were explained now."""
     manifest = describe(task, nodes)
     outcomes = record(path, task, nodes, manifest=manifest, engine=InProcess(), **options)
-    return [outcome.query.node for outcome in outcomes]
+    return [outcome.query.key for outcome in outcomes]
 
 
 def test_rows_about_other_nodes_are_computed_again(tmp_path, task):

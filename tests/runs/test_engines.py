@@ -39,7 +39,7 @@ def timeless(outcomes):
         values = None if outcome.explanation is None else json.loads(outcome.explanation)
         if values is not None:
             del values["seconds"]
-        found[outcome.query.position] = (outcome.query.node, outcome.status, outcome.error, values)
+        found[outcome.query.position] = (outcome.query.key, outcome.status, outcome.error, values)
     return [found[position] for position in sorted(found)]
 
 
@@ -47,7 +47,7 @@ def test_processes_find_what_one_process_finds(task):
     alone = timeless(InProcess().map(task, QUERIES))
     assert len(alone) == len(QUERIES)
     assert timeless(Processes(2).map(task, QUERIES)) == alone
-    assert [zorro_node for zorro_node, *_ in alone] == [query.node for query in QUERIES]
+    assert [zorro_node for zorro_node, *_ in alone] == [query.key for query in QUERIES]
 
 
 def test_workers_that_die_or_raise_cost_nobody_else(task, tmp_path):
@@ -60,7 +60,7 @@ def test_workers_that_die_or_raise_cost_nobody_else(task, tmp_path):
         2: "ValueError: node 2 is not to be explained",
         7: f"the worker died {MOST_DEATHS} times on this query: killed by SIGKILL",
     }
-    fine = timeless(InProcess().map(task, [q for q in queries if q.node not in errors]))
+    fine = timeless(InProcess().map(task, [q for q in queries if q.key not in errors]))
     assert [outcome for outcome in outcomes if outcome[0] not in errors] == fine
 
 

@@ -32,7 +32,7 @@ def drive(path: Path, acknowledged: int) -> None:
     task = small_task()
     nodes = list(range(60))
     for outcome in record(path, task, nodes, manifest=describe(task, nodes), engine=InProcess()):
-        line = f"{outcome.query.node} {json.loads(outcome.explanation)['seconds']!r}\n"
+        line = f"{outcome.query.key} {json.loads(outcome.explanation)['seconds']!r}\n"
         os.write(acknowledged, line.encode())
 
 
@@ -222,7 +222,7 @@ def test_a_full_disk_is_said_and_what_is_there_stays(tmp_path):
         "manifest = describe(task, nodes)\n"
         "try:\n"
         "    for o in record(path, task, nodes, manifest=manifest, engine=InProcess()):\n"
-        "        kept.append(o.query.node)\n"
+        "        kept.append(o.query.key)\n"
         "except RunError as error: print(error)\n"
         "print(0 < len(kept) < 60, set(kept) <= {e.node for e in open_run(path)})\n"
     )

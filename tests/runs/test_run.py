@@ -35,7 +35,7 @@ def kept(path, task, nodes=NODES, **options):
     manifest = describe(small_task(), nodes)
     engine = InProcess()
     outcomes = record(path, task, nodes, manifest=manifest, engine=engine, **options)
-    return [outcome.query.node for outcome in outcomes]
+    return [outcome.query.key for outcome in outcomes]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_explain_many_keeps_what_explain_finds(tmp_path, task):
         fresh_samples=50,
         why_not=1,
         contrast="not",
-        on_outcome=lambda outcome: seen.append(outcome.query.node),
+        on_outcome=lambda outcome: seen.append(outcome.query.key),
     )
     zorro = task.zorro()
     expected = {}
@@ -159,7 +159,7 @@ def test_failures_are_kept_and_tried_again_on_request(tmp_path, task):
     run = open_run(path)
     assert [e.node for e in run] == [9, 30]
     (failure,) = run.failures()
-    assert (failure.node, failure.error) == (4, "ValueError: node 4 is not to be explained")
+    assert (failure.query.index, failure.error) == (4, "ValueError: node 4 is not to be explained")
     assert "misbehave" in failure.trace
     with pytest.raises(InputError, match="node: 4 could not be explained: ValueError"):
         run.explanation(4)

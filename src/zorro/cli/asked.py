@@ -1,18 +1,21 @@
-"""What is to be explained, as the user says it: nodes or graphs, and which."""
+"""What is to be explained, as the user says it: nodes, links or graphs, and which."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import typer
 
-from zorro.cli.levels import NAMED_LEVELS, Told, agreed
+from zorro.cli.levels import Told, agreed
+from zorro.data.pairs import parse_pair
 from zorro.errors import InputError
-from zorro.question import Level
+from zorro.question import LEVELS, Level
 
 T = TypeVar("T")
+One: TypeAlias = int | tuple[int, int]  # as `Zorro.explain` takes it
+_LEVELS: dict[str, Level] = {"--nodes": "node", "--links": "link", "--graphs": "graph"}
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,8 @@ class Asked:
     """Which queries are meant.
 
     Args:
-        told: the options that tell whether nodes or graphs are; none if the data set must.
-        spec: which of them, in the notation of `zorro.data.parse_nodes`.
+        told: the options that tell whether nodes, links or graphs are; none if the data set must.
+        spec: which of them, in the notation of `zorro.data.parse_nodes`, or of links `parse_links`.
     """
 
     told: tuple[Told, ...]
@@ -29,37 +32,49 @@ class Asked:
 
 
 def asked(
-    *, nodes: str | None, graphs: str | None, queries: str | None, level: str | None
+    *,
+    nodes: str | None,
+    links: str | None,
+    graphs: str | None,
+    queries: str | None,
+    level: str | None,
 ) -> Asked:
     """Return what is asked, of options of which one must be given.
 
     Args:
         nodes: of `--nodes`.
+        links: of `--links`.
         graphs: of `--graphs`.
         queries: of `--queries`, where each part may begin with its level.
         level: of `--level`, which must not contradict.
     """
-    option, text = _only({"--nodes": nodes, "--graphs": graphs, "--queries": queries})
+    option, text = _only(
+        {"--nodes": nodes, "--links": links, "--graphs": graphs, "--queries": queries}
+    )
     spec, told = text, [] if level is None else [Told("--level", level, _level("--level", level))]
     if option == "--queries":
         spec, levels = _without_levels(text)
         told += [Told(option, text, each) for each in levels]
     else:
-        told.append(Told(option, text, "node" if option == "--nodes" else "graph"))
+        told.append(Told(option, text, _LEVELS[option]))
     if told:
         agreed(told)
     return Asked(tuple(told), spec)
 
 
-def one_asked(*, node: int | None, graph: int | None) -> tuple[Told, int]:
-    """Return which of the two levels is meant, and the number of the node or graph.
+def one_asked(*, node: int | None, link: str | None, graph: int | None) -> tuple[Told, One]:
+    """Return which level is meant, and the number of the node or graph, or the ends of the link.
 
     Args:
         node: of `--node`.
+        link: of `--link`.
         graph: of `--graph`.
     """
-    option, number = _only({"--node": node, "--graph": graph})
-    return Told(option, str(number), "node" if option == "--node" else "graph"), number
+    ends = None if link is None else parse_pair(link, name="--link")
+    every: dict[str, One | None] = {"--node": node, "--link": ends, "--graph": graph}
+    found: tuple[str, One] = _only(every)
+    option, asked = found
+    return Told(option, link or str(asked), _LEVELS[f"{option}s"]), asked
 
 
 def _only(every: Mapping[str, T | None]) -> tuple[str, T]:
@@ -88,7 +103,7 @@ def _without_levels(text: str) -> tuple[str, list[Level]]:
 
 
 def _level(option: str, text: str) -> Level:
-    for level in NAMED_LEVELS:
+    for level in LEVELS:
         if text.strip().lower() == level:
             return level
-    raise InputError(f"{option}: expected one of {', '.join(NAMED_LEVELS)}, got {text!r}")
+    raise InputError(f"{option}: expected one of {', '.join(LEVELS)}, got {text!r}")

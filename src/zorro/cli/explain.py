@@ -1,4 +1,4 @@
-"""`zorro explain`: explain a model's predictions for some nodes, or some graphs."""
+"""`zorro explain`: explain a model's predictions for some nodes, some links or some graphs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ def explain(
             "(those of the paper).",
         ),
     ] = None,
+    links: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Which links between nodes: pairs (3-7,12-5), random:20 (of the test pairs, of "
+            "which half are links) or test. Messages go along the links that are not for testing.",
+        ),
+    ] = None,
     graphs: Annotated[
         str | None,
         typer.Option(
@@ -31,13 +39,13 @@ def explain(
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="Either of them: node:12,node:57, graph:5, graph:random:20, graph:test.",
+            help="Any of them: node:12,node:57, link:3-7, graph:5, graph:random:20, graph:test.",
         ),
     ] = None,
     level: Annotated[
         str | None,
         typer.Option(
-            metavar="node|graph",
+            metavar="node|link|graph",
             help="What is explained.",
             show_default="what data set, checkpoint and queries say",
         ),
@@ -74,9 +82,11 @@ def explain(
         ),
     ] = False,
     why_not: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            metavar="CLASS", help="Explain why the prediction is its class and not this one."
+            metavar="CLASS|U-W",
+            help="Explain why the prediction is its class and not this one; of a link U-V, why it "
+            "scores higher than another from the same node.",
         ),
     ] = None,
     contrast: Annotated[
@@ -87,6 +97,18 @@ def explain(
             "predicted.",
         ),
     ] = "beats",
+    among: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NODES",
+            help="Of links U-V: explain why V stays ahead of these as an end (9,12,15), or",
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="why it stays among the first N of them.", show_default="1"),
+    ] = None,
+    carries_messages: options.CarriesMessages = False,
     k: Annotated[
         str,
         typer.Option(
@@ -182,7 +204,7 @@ def explain(
     from zorro.runs.engines import engine_of
 
     tried = _whole_number_or_all(k)
-    wanted = asked(nodes=nodes, graphs=graphs, queries=queries, level=level)
+    wanted = asked(nodes=nodes, links=links, graphs=graphs, queries=queries, level=level)
     explaining.check_out(out, retry_failed=retry_failed)
     torch.set_num_threads(threads)
     named: dict[str, Any] = {
@@ -193,7 +215,7 @@ def explain(
         "device": device,
     }
     on = subject.load(**named, told=wanted.told)
-    numbers = on.data.queries(wanted.spec, seed=seed)
+    every = on.data.queries(wanted.spec, seed=seed)
     choices: dict[str, Any] = {
         "tau": tau,
         "search": search,
@@ -215,11 +237,12 @@ def explain(
         "max_elements": max_elements,
         "keep": tuple(kind.strip() for kind in keep.split(",")) if keep else (),
         "feature_groups": on.feature_groups(feature_groups),
+        "carries_messages": carries_messages,
     }
-    question: dict[str, Any] = {"why_not": why_not, "contrast": contrast}
+    question = on.question(every, why_not=why_not, contrast=contrast, among=among, top=top)
     chosen = engine_of(
         engine,
-        queries=len(numbers),
+        queries=len(every),
         workers=workers,
         threads=threads,
         address=address,
@@ -227,10 +250,10 @@ def explain(
     )
     sent = None
     if chosen.name == "ray":  # on other machines data set and model are loaded by their names
-        sent = NamedTask(named, choices, question, on.digests)
+        sent = NamedTask({**named, "told": wanted.told}, choices, question, on.digests)
     explaining.explain(
         on.task(choices, question),
-        numbers,
+        [query.key for query in every],
         engine=chosen,
         sent=sent,
         out=out,
@@ -240,7 +263,7 @@ def explain(
             f"{on.data.level}s": wanted.spec,
             "named": naming.lasting(named, dataset=on.data.name),
         },
-        truth=on.data.truth(numbers),
+        truth=on.data.truth(every),
         retry_failed=retry_failed,
         json_progress=json_progress,
     )

@@ -16,6 +16,8 @@ from zorro.cli import table, terminal, verifying
 from zorro.cli.run_progress import Tally, run_progress
 from zorro.errors import InputError, RunError
 from zorro.explanation import Explanation
+from zorro.question import Level
+from zorro.question import Query as Asked
 from zorro.runs import Engine, Failure, Outcome, Query, Run, Task, open_run
 from zorro.runs.folder import is_run
 from zorro.runs.manifest import describe
@@ -41,7 +43,7 @@ def check_out(out: str | None, *, retry_failed: bool) -> None:
 
 def explain(
     task: GivenTask,
-    numbers: Sequence[int],
+    keys: Sequence[int],
     *,
     engine: Engine,
     sent: Task | None,
@@ -51,36 +53,36 @@ def explain(
     retry_failed: bool,
     json_progress: bool,
 ) -> None:
-    """Explain nodes or graphs and show what was found.
+    """Explain nodes, links or graphs and show what was found.
 
     Args:
         task: what is asked of every one of them.
-        numbers: which.
+        keys: which, by their queries' keys.
         engine: what computes.
         sent: the same task as workers get it; `task` itself when None.
         out: a run's folder, `-` for stdout, or None.
         asked: how the user put it.
-        truth: the true classes or values by number, if they are known.
+        truth: the true classes or values by key, if they are known.
         retry_failed: explain again what failed.
         json_progress: whether progress is for programs.
     """
     run = None
-    tally = Tally(len(numbers), task.data.level)
+    tally = Tally(len(keys), task.data.level)
     if out is None or out == STDOUT:
         task.zorro()  # says what is wrong with the options before anything starts
-        queries = (Query(position, node) for position, node in enumerate(numbers))
+        queries = (Query(position, key) for position, key in enumerate(keys))
         outcomes = engine.map(sent or task, queries)
     else:
         path = Path(out)
         with verifying.shown() as verified:
-            manifest = describe(task, numbers, asked=asked, on_progress=verified)
+            manifest = describe(task, keys, asked=asked, on_progress=verified)
         if is_run(path):
             _count_before(tally, open_run(path), retry_failed=retry_failed)
         outcomes = record(
-            path, sent or task, numbers, manifest=manifest, engine=engine, retry_failed=retry_failed
+            path, sent or task, keys, manifest=manifest, engine=engine, retry_failed=retry_failed
         )
         run = path
-    kept = _Kept(to_stdout=out == STDOUT, remembers=run is None)
+    kept = _Kept(task.data.level, to_stdout=out == STDOUT, remembers=run is None)
     interrupted = False
     try:
         with (
@@ -110,7 +112,8 @@ def explain(
 class _Kept:
     """What is shown at the end, or written at once."""
 
-    def __init__(self, *, to_stdout: bool, remembers: bool) -> None:
+    def __init__(self, level: Level, *, to_stdout: bool, remembers: bool) -> None:
+        self._level = level
         self._to_stdout = to_stdout
         self._remembers = remembers
         self._outcomes: list[Outcome] = []
@@ -131,7 +134,7 @@ class _Kept:
     @property
     def failures(self) -> list[Failure]:
         return [
-            Failure(outcome.query.node, outcome.error, outcome.trace)
+            Failure(Asked.of_key(self._level, outcome.query.key), outcome.error, outcome.trace)
             for outcome in self._outcomes
             if outcome.error is not None
         ]
@@ -182,7 +185,7 @@ def _say_what_is_kept(run: Run, tally: Tally, *, listed: bool) -> None:
 
 
 def _failed(failures: Sequence[Failure], tally: Tally, run: Path | None) -> str:
-    said = "; ".join(f"{tally.level} {f.node}: {f.error}" for f in failures[:_MOST_FAILURES])
+    said = "; ".join(f"{f.query}: {f.error}" for f in failures[:_MOST_FAILURES])
     more = len(failures) - _MOST_FAILURES
     said += f"; and {more} more" if more > 0 else ""
     again = "" if run is None else ". Give the command with --retry-failed to try them again"

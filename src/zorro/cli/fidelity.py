@@ -14,6 +14,10 @@ def fidelity(
         int | None,
         typer.Option(help="The node whose prediction is in question.", show_default=False),
     ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(metavar="U-V", help="Or the link between two nodes.", show_default=False),
+    ] = None,
     graph: Annotated[
         int | None,
         typer.Option(help="Or the graph, of a set of graphs.", show_default=False),
@@ -44,6 +48,7 @@ def fidelity(
     tolerance_share: options.ToleranceShare = None,
     side: options.Side = "both",
     output: options.Output = None,
+    carries_messages: options.CarriesMessages = False,
     data_seed: options.DataSeed = None,
     threads: options.Threads = 1,
 ) -> None:
@@ -56,7 +61,7 @@ def fidelity(
     from zorro.cli import subject
     from zorro.cli.asked import one_asked
 
-    told, number = one_asked(node=node, graph=graph)
+    told, query = one_asked(node=node, link=link, graph=graph)
     kept_nodes = _members("--keep-nodes", keep_nodes)
     kept_features = _members("--keep-features", keep_features)
     torch.set_num_threads(threads)
@@ -74,11 +79,12 @@ def fidelity(
         "side": side,
         "output": output,
         "feature_groups": asked.feature_groups(feature_groups),
+        "carries_messages": carries_messages,
     }
     zorro = asked.task(options).zorro()
-    estimate = zorro.fidelity(number, nodes=kept_nodes, features=kept_features, samples=samples)
+    estimate = zorro.fidelity(query, nodes=kept_nodes, features=kept_features, samples=samples)
     terminal.results.print(
-        f"{told.level:<9} {number}, {asked.description}\n"
+        f"{told.level:<9} {told.value}, {asked.description}\n"
         f"kept      nodes {keep_nodes} × features {keep_features}; {noise} noise elsewhere\n"
         f"fidelity  {estimate.value:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]: the "
         f"prediction stayed in {estimate.hits} of {estimate.samples} samples "

@@ -10,13 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from zorro import data as datasets
+from zorro.cli.levels import without_those_of_links
+from zorro.cli.other_class import against_a_class
 from zorro.data import GraphDataset
 from zorro.data.names import names_of_graphs
 from zorro.errors import InputError
 from zorro.graph.names import Names
 from zorro.models import EdgeInputs
 from zorro.models.graph_evaluation import graph_inputs
-from zorro.question import Level
+from zorro.question import Level, Query
 from zorro.runs.digests import graphs_digest
 from zorro.runs.given import ManyGraphs
 
@@ -45,7 +47,7 @@ class GraphData:
         return self.dataset.num_features
 
     @property
-    def num_classes(self) -> int:
+    def out_channels(self) -> int:
         """How many classes there are, or an `InputError` if the targets are values."""
         return self.dataset.num_classes
 
@@ -79,7 +81,12 @@ class GraphData:
                 f"--hops: expected nothing for graphs, all of whose nodes can matter, got "
                 f"{options['hops']}"
             )
-        return {name: value for name, value in options.items() if name != "hops"}
+        taken = {name: value for name, value in options.items() if name != "hops"}
+        return without_those_of_links(taken, self.level)
+
+    def question(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is asked of every graph, as `Zorro.explain` takes it."""
+        return against_a_class(without_those_of_links(said, self.level))
 
     def given(self) -> ManyGraphs:
         """Return what a task explains."""
@@ -93,13 +100,14 @@ class GraphData:
         """Return what the pages show of it, as options of `zorro.show.report.write`."""
         return {"graphs": self.dataset}
 
-    def queries(self, spec: str, *, seed: int) -> list[int]:
-        """Return the numbers of the graphs that a notation names."""
-        return datasets.parse_graphs(spec, self.dataset, seed=seed)
+    def queries(self, spec: str, *, seed: int) -> list[Query]:
+        """Return the graphs that a notation names."""
+        numbers = datasets.parse_graphs(spec, self.dataset, seed=seed)
+        return [Query(self.level, number) for number in numbers]
 
-    def truth(self, numbers: Sequence[int]) -> dict[int, float] | None:
-        """Return the true classes or values by graph, None if they are not known."""
+    def truth(self, queries: Sequence[Query]) -> dict[int, float] | None:
+        """Return the true classes or values by the queries' keys, None if they are not known."""
         if self.dataset.graphs[0].get("y") is None:
             return None
         kind = int if self.dataset.has_classes else float
-        return {number: kind(self.dataset.graphs[number].y) for number in numbers}
+        return {query.key: kind(self.dataset.graphs[query.index].y) for query in queries}

@@ -10,16 +10,16 @@ from typing import Any
 
 from zorro import data as datasets
 from zorro import models
-from zorro.cli.levels import NAMED_LEVELS, Told
+from zorro.cli.levels import Told
 from zorro.errors import CheckpointError, InputError, RunError
 from zorro.models import checkpoint as checkpoints
-from zorro.question import Level
+from zorro.question import LEVELS, Level
 from zorro.runs import Run
 from zorro.runs.folder import MANIFEST
 
 PAPER = "paper"
 _MOST_SHOWN = 100  # characters of a name that a file holds
-_NAMED_MODELS = tuple(sorted({*models.MODELS, *models.GRAPH_MODELS}))
+_NAMED_MODELS = tuple(sorted({*models.MODELS, *models.GRAPH_MODELS, *models.LINK_MODELS}))
 _NOT_OPTIONS = ("level", "seed")  # what `build` takes besides
 
 
@@ -113,11 +113,11 @@ def record_of(checkpoint: str | None) -> dict[str, Any]:
 def level_in(record: Mapping[str, Any]) -> Level:
     """Return the level that a record tells; without it, the model is at node level."""
     told = record.get("level", "node")
-    for level in NAMED_LEVELS:
+    for level in LEVELS:
         if told == level:
             return level
     raise CheckpointError(
-        f"level: expected one of {', '.join(NAMED_LEVELS)} in the record, got {told!r:.40}"
+        f"level: expected one of {', '.join(LEVELS)} in the record, got {told!r:.40}"
     )
 
 

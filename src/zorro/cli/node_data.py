@@ -11,12 +11,14 @@ from torch_geometric.data import Data
 
 from zorro import data as datasets
 from zorro import models
+from zorro.cli.levels import without_those_of_links
+from zorro.cli.other_class import against_a_class
 from zorro.data import StoredGraph
 from zorro.data.names import names_of
 from zorro.errors import InputError
 from zorro.graph.names import Names
 from zorro.models import EdgeInputs
-from zorro.question import Level
+from zorro.question import Level, Query
 from zorro.runs.digests import data_digest
 from zorro.runs.given import OneGraph
 
@@ -45,7 +47,7 @@ class NodeData:
         return int(self.graph.num_features)
 
     @property
-    def num_classes(self) -> int:
+    def out_channels(self) -> int:
         """How many classes there are, or an `InputError` if that is not known."""
         if self.graph.y is None:
             raise InputError(
@@ -79,7 +81,11 @@ class NodeData:
 
     def options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return options of the command as `Zorro` takes them."""
-        return dict(options)
+        return without_those_of_links(options, self.level)
+
+    def question(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is asked of every node, as `Zorro.explain` takes it."""
+        return against_a_class(without_those_of_links(said, self.level))
 
     def given(self) -> OneGraph:
         """Return what a task explains."""
@@ -96,11 +102,12 @@ class NodeData:
         graph = self.graph
         return {"x": graph.x, "edge_index": graph.edge_index, "y": graph.y, "names": self.names}
 
-    def queries(self, spec: str, *, seed: int) -> list[int]:
+    def queries(self, spec: str, *, seed: int) -> list[Query]:
         """Return the nodes that a notation names."""
-        return datasets.parse_nodes(spec, self.graph, dataset=self.name, seed=seed)
+        nodes = datasets.parse_nodes(spec, self.graph, dataset=self.name, seed=seed)
+        return [Query(self.level, node) for node in nodes]
 
-    def truth(self, nodes: Sequence[int]) -> dict[int, float] | None:
-        """Return the true classes by node, None if they are not known."""
+    def truth(self, queries: Sequence[Query]) -> dict[int, float] | None:
+        """Return the true classes by the queries' keys, None if they are not known."""
         y = self.graph.y
-        return None if y is None else {node: int(y[node]) for node in nodes}
+        return None if y is None else {query.key: int(y[query.index]) for query in queries}

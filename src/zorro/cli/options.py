@@ -37,7 +37,7 @@ DataSeed = Annotated[
     int | None,
     typer.Option(
         help="Seed of what is random about a data set: the graph of ba-community, the split of "
-        "amazon-computers and of sets of graphs.",
+        "amazon-computers, of sets of graphs and of links.",
         show_default="what --checkpoint's record says, else 0",
     ),
 ]
@@ -59,9 +59,9 @@ Hops = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option(
-        help="For a model that returns one number per node or graph: 0 if it is the logit of "
+        help="For a model that returns one number per node, link or graph: 0 if it is the logit of "
         "class 1, 0.5 if it is its probability.",
-        show_default="refuse such a model",
+        show_default="what --checkpoint's record says, else refuse such a model",
     ),
 ]
 Label = Annotated[
@@ -114,6 +114,13 @@ FeatureGroups = Annotated[
         help="Columns that are one element together, kept and redrawn as one: 0-6;7,9. "
         "`one-hot` takes those that look like categories, and says which.",
         show_default="each by itself",
+    ),
+]
+CarriesMessages = Annotated[
+    bool,
+    typer.Option(
+        "--carries-messages",
+        help="Of links: one that is asked about and is an edge of the graph stays one meanwhile.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what --out holds already.")]

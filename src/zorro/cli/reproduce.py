@@ -147,6 +147,6 @@ class _Lines:
     def __call__(self, what: str, outcome: Outcome) -> None:
         self._done += 1
         if outcome.error is not None:
-            terminal.messages.print(f"{what}, node {outcome.query.node}: {outcome.error}")
+            terminal.messages.print(f"{what}, node {outcome.query.key}: {outcome.error}")
         elif self._done % _EVERY == 0:
             terminal.messages.print(f"{self._done} measured, now {what}", markup=False)

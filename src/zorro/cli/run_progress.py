@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rich import progress as bars
 
 from zorro.cli import terminal
-from zorro.question import Level
+from zorro.question import Level, Query
 from zorro.runs.task import Outcome
 
 _MOST_LINES = 10
@@ -124,7 +124,7 @@ def _print_json(tally: Tally, outcome: Outcome) -> None:
     tally.add(outcome)
     left = tally.seconds_left
     line = {
-        tally.level: outcome.query.node,
+        **Query.of_key(tally.level, outcome.query.key).numbers,
         "status": outcome.status,
         "error": outcome.error,
         "done": tally.done,

@@ -66,6 +66,9 @@ def show(
     node: Annotated[
         int | None, typer.Option(help="Show the explanation of this node in full.")
     ] = None,
+    link: Annotated[
+        str | None, typer.Option(metavar="U-V", help="Of this link, if the run is of links.")
+    ] = None,
     graph: Annotated[
         int | None, typer.Option(help="Of this graph, if the run is of graphs.")
     ] = None,
@@ -76,10 +79,10 @@ def show(
     from zorro.runs import open_run
 
     kept = open_run(run)
-    if node is not None or graph is not None:
-        told, number = one_asked(node=node, graph=graph)
+    if node is not None or link is not None or graph is not None:
+        told, asked = one_asked(node=node, link=link, graph=graph)
         agreed([Told("RUN", "", kept.level), told])
-        terminal.results.print(str(kept.explanation(number)), markup=False)
+        terminal.results.print(str(kept.explanation(asked)), markup=False)
         return
     counts = kept.counts()
     if 0 < counts.explained <= _MOST_LISTED:
@@ -97,16 +100,16 @@ def show(
         markup=False,
     )
     for failure in kept.failures():
-        terminal.results.print(f"{kept.level} {failure.node}: {failure.error}", markup=False)
+        terminal.results.print(f"{failure.query}: {failure.error}", markup=False)
     _say_what_is_damaged(kept)
 
 
 def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Target = None) -> None:
     """Write a run as one file for other tools.
 
-    Parquet and CSV have one row per node or graph, those that failed too, with lists of nodes and
-    features (in CSV as JSON); a damaged row has that as its status. JSON lines hold each
-    explanation whole, as `Explanation.from_json` reads it.
+    Parquet and CSV have one row per node, link (by its source and target) or graph, those that
+    failed too, with lists of nodes and features (in CSV as JSON); a damaged row has that as its
+    status. JSON lines hold each explanation whole, as `Explanation.from_json` reads it.
     """
     from zorro.errors import InputError
     from zorro.runs import open_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,22 @@ from zorro.cli.announcement import announce
 from zorro.cli.feature_groups import chosen_groups
 from zorro.cli.graph_data import GraphData
 from zorro.cli.levels import Told, agreed
+from zorro.cli.link_data import LinkData
 from zorro.cli.node_data import NodeData
 from zorro.errors import CheckpointError, InputError
 from zorro.models import checkpoint as checkpoints
-from zorro.question import Level
+from zorro.question import Level, Query
 from zorro.runs.digests import model_digest
 from zorro.runs.task import GivenTask
 
-SubjectData = NodeData | GraphData  # which have the same methods
+SubjectData = NodeData | LinkData | GraphData  # which have the same methods
 
-_DATA: dict[Level, type[NodeData] | type[GraphData]] = {"node": NodeData, "graph": GraphData}
+# By a name, a seed, and the record of a model's training.
+_LOADED: dict[Level, Callable[[str, int, Mapping[str, Any]], SubjectData]] = {
+    "node": lambda name, seed, record: NodeData.load(name, seed=seed),
+    "link": lambda name, seed, record: LinkData.load(name, seed=seed, record=record),
+    "graph": lambda name, seed, record: GraphData.load(name, seed=seed),
+}
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,8 @@ class Subject:
         model: in eval mode.
         data: one graph or several, with all that depends on which it is.
         description: of all of it, for people.
-        model_kwargs: what the data have for their edges and the model takes, as `Zorro` or
-            `Zorro.of_graphs` takes it.
+        model_kwargs: what the data have for their edges and the model takes, as `Zorro`,
+            `Zorro.of_links` or `Zorro.of_graphs` takes it.
     """
 
     model: nn.Module
@@ -57,6 +63,10 @@ class Subject:
         """
         asked = {**self.data.options(options), "model_kwargs": self.model_kwargs}
         return GivenTask(self.model, self.data.given(), asked, question or {})
+
+    def question(self, queries: Sequence[Query], **said: Any) -> dict[str, Any]:
+        """Return what is asked of every query, of options as the user writes them."""
+        return self.data.given().question(self.data.question(said), queries)
 
     def feature_groups(self, text: str | None) -> list[list[int]] | None:
         """Return the groups of columns that `--feature-groups` means, None if it is not given."""
@@ -90,7 +100,7 @@ def load(
         checkpoint: a file, or `paper`.
         data_seed: of what is random about the data set.
         device: of data and model.
-        told: what else tells whether nodes or graphs are asked about.
+        told: what else tells whether nodes, links or graphs are asked about.
         announced: say on stderr what the model gets besides features and edges.
         trusted: classes that are imported even if only a file names them.
     """
@@ -101,9 +111,9 @@ def load(
         beside = Path(str(checkpoint)).with_suffix(".json")
         naming.refuse_code(record["architecture"], beside, trusted)
     architecture = naming.given(model, "--model", record.get("architecture"), checkpoint)
-    level = agreed([*_told(name, checkpoint, record, given=dataset is not None), *told]).level
+    level = agreed([*_told(name, checkpoint, record, given=dataset is not None), *told])
     seed = record.get("data_seed", 0) if data_seed is None else data_seed
-    data: SubjectData = _DATA[level].load(name, seed=seed)
+    data = _LOADED[level](name, seed, record)
     network = _network(architecture, data, checkpoint, record)
     network, data = network.to(device).eval(), data if device == "cpu" else data.to(device)
     inputs = data.inputs(network)
@@ -118,7 +128,7 @@ def load(
 def _told(
     dataset: str, checkpoint: str | None, record: Mapping[str, Any], *, given: bool
 ) -> list[Told]:
-    """Return whether data set and checkpoint are about nodes or graphs.
+    """Return whether data set and checkpoint are about nodes, links or graphs.
 
     Args:
         dataset: its name.
@@ -126,8 +136,11 @@ def _told(
         record: beside the checkpoint.
         given: whether the data set is by an option, and not by the record.
     """
-    holds: Level = "graph" if datasets.is_graph_dataset(dataset) else "node"
-    told = [Told("--dataset" if given else "the checkpoint's data set", dataset, holds)]
+    option = "--dataset" if given else "the checkpoint's data set"
+    if datasets.is_graph_dataset(dataset):
+        told = [Told(option, dataset, "graph")]
+    else:
+        told = [Told(option, dataset, "node", also=("link",))]
     if record or checkpoint == naming.PAPER:
         level = naming.level_in(record)
         told.append(Told("--checkpoint", str(checkpoint), level, "a model of {}"))
@@ -159,7 +172,7 @@ def _network(
 
 def _classes(data: SubjectData, record: Mapping[str, Any]) -> int:
     if "out_channels" not in record:
-        return data.num_classes
+        return data.out_channels
     classes = record["out_channels"]
     if not isinstance(classes, int):
         raise CheckpointError(f"out_channels: expected an int in the record, got {classes!r}")

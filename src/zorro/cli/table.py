@@ -13,11 +13,15 @@ from rich.text import Text
 
 from zorro.cli.terminal import show_fitted
 from zorro.elements import FEATURES, NODES
+from zorro.graph.names import LINK_CLASSES, Labels, label
+from zorro.question import Level
 
 if TYPE_CHECKING:
     from zorro.evaluation import FidelityEstimate
     from zorro.explanation import Explanation
 
+# What two classes are called where that follows from what is asked about.
+_CLASSES: Mapping[Level, Labels] = {"link": LINK_CLASSES}
 _MOST_SHOWN_IN_FULL = 10
 _MOST_MEMBERS = 20
 
@@ -29,7 +33,7 @@ def show(
     description: str,
     console: Console,
 ) -> None:
-    """Print `explanations` with the true classes `truth` (by node), if they are known."""
+    """Print `explanations` with the true classes `truth` (by key), if they are known."""
     if not explanations:
         return
     parts: list[RenderableType] = [
@@ -72,7 +76,7 @@ def _overview(explanations: Sequence[Explanation], truth: Mapping[int, float] | 
     table.add_column("seconds", justify="right", no_wrap=True)
     for e in explanations:
         table.add_row(
-            str(e.query.index),
+            e.query.label,
             _predicted(e),
             _truth(e, truth),
             " × ".join(str(len(e.elements(kind))) for kind in e.selected),
@@ -91,21 +95,38 @@ def sizes_in_words(sizes: Mapping[str, float]) -> str:
 def _predicted(explanation: Explanation) -> str:
     if explanation.predicted_class is None or explanation.label is not None:
         return explanation.answer
+    predicted = _class(explanation, explanation.predicted_class)
     if explanation.versus is None:
-        return str(explanation.predicted_class)
+        return predicted
     how = "not" if explanation.versus.contrast == "beats" else "or any but"
-    return f"{explanation.predicted_class}, {how} {explanation.versus.other}"
+    return f"{predicted}, {how} {explanation.versus.other}"
+
+
+def _class(explanation: Explanation, number: int) -> str:
+    """Return what a class is called: its number, or whether there is a link."""
+    named = _CLASSES.get(explanation.query.level, ())
+    return (label(named, number) if len(explanation.probabilities) == 2 else None) or str(number)
 
 
 def _truth(explanation: Explanation, truth: Mapping[int, float] | None) -> Text:
     if truth is None:
         return Text("unknown", style="dim")
-    label = truth[explanation.query.index]
+    true = truth[explanation.query.key]
+    named = label(_CLASSES.get(explanation.query.level, ()), int(true))
+    shown = named or (str(true) if isinstance(true, int) else f"{true:.4g}")
+    if not _can_be_right(explanation):
+        return Text(shown)
+    if true == explanation.predicted_class:
+        return Text(f"{shown} ✓", style="green")
+    return Text(f"{shown} ✗", style="red")
+
+
+def _can_be_right(explanation: Explanation) -> bool:
+    """Whether the answer is one of the classes of which the truth is one."""
+    names = _CLASSES.get(explanation.query.level)
     if explanation.predicted_class is None:
-        return Text(f"{label:.4g}")
-    if label == explanation.predicted_class:
-        return Text(f"{label} ✓", style="green")
-    return Text(f"{label} ✗", style="red")
+        return False
+    return names is None or len(explanation.probabilities) == len(names)
 
 
 def _interval(estimate: FidelityEstimate) -> str:
@@ -119,20 +140,22 @@ def _selected(explanations: Sequence[Explanation]) -> Table:
     for kind in explanations[0].selected:
         table.add_column(titles[kind])
     for e in explanations:
-        table.add_row(str(e.query.index), *(_listed(members) for members in e.selected.values()))
+        table.add_row(e.query.label, *(_listed(members) for members in e.selected.values()))
     return table
 
 
-def _how_right(explanations: Sequence[Explanation], truth: Mapping[int, float]) -> str:
+def _how_right(explanations: Sequence[Explanation], truth: Mapping[int, float]) -> list[str]:
     count = len(explanations)
-    if explanations[0].value is None:
-        right = sum(truth[e.query.index] == e.predicted_class for e in explanations)
-        return f"{right} of {count} predictions are right."
-    off = [abs(truth[e.query.index] - e.value.value) for e in explanations if e.value is not None]
-    return f"Predictions are off by {median(off):.3g} at the median."
+    if _can_be_right(explanations[0]):
+        right = sum(truth[e.query.key] == e.predicted_class for e in explanations)
+        return [f"{right} of {count} predictions are right."]
+    if explanations[0].value is None or explanations[0].query.level in _CLASSES:
+        return []  # to be ahead of others, or a value of a link, is neither right nor wrong
+    off = [abs(truth[e.query.key] - e.value.value) for e in explanations if e.value is not None]
+    return [f"Predictions are off by {median(off):.3g} at the median."]
 
 
-def _listed(members: Sequence[int]) -> str:
+def _listed(members: Sequence[int | str]) -> str:
     text = ", ".join(map(str, members[:_MOST_MEMBERS])) or "none"
     left = len(members) - _MOST_MEMBERS
     return f"{text} and {left} more" if left > 0 else text
@@ -140,20 +163,18 @@ def _listed(members: Sequence[int]) -> str:
 
 def _summary(explanations: Sequence[Explanation], truth: Mapping[int, float] | None) -> str:
     count = len(explanations)
-    lines = []
-    if truth is not None:
-        lines.append(_how_right(explanations, truth))
+    lines = [] if truth is None else _how_right(explanations, truth)
     if count > _MOST_SHOWN_IN_FULL:
         kinds = explanations[0].selected
         sizes = {kind: median(len(e.elements(kind)) for e in explanations) for kind in kinds}
         lines.append(f"The median size is {sizes_in_words(sizes)}.")
-    below = [e.query.index for e in explanations if e.fidelity.value <= e.parameters.tau]
+    below = [e.query.label for e in explanations if e.fidelity.value <= e.parameters.tau]
     share = f"{count - len(below)} of {count} sets exceed τ on unseen samples"
     lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
     if any(e.certificate is not None for e in explanations):
         certified = sum(e.certified for e in explanations)
         lines.append(f"{certified} of {count} are certified.")
     for caveat in sorted({e.caveat for e in explanations if e.caveat is not None}):
-        having = [e.query.index for e in explanations if e.caveat == caveat]
+        having = [e.query.label for e in explanations if e.caveat == caveat]
         lines.append(f"Of {_listed(having)}: {caveat}.")
     return "\n".join(lines)

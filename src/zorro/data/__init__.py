@@ -7,6 +7,7 @@ from zorro.data.graph_dataset import GraphDataset
 from zorro.data.graph_numbers import parse_graphs
 from zorro.data.graph_validation import check_graphs
 from zorro.data.nodes import paper_nodes, parse_nodes
+from zorro.data.pairs import parse_links
 from zorro.graph.stored import StoredGraph, open_stored, store, verify_stored
 from zorro.graph.validation import check_graph
 
@@ -25,6 +26,7 @@ __all__ = [
     "open_stored",
     "paper_nodes",
     "parse_graphs",
+    "parse_links",
     "parse_nodes",
     "store",
     "verify_stored",

@@ -59,11 +59,18 @@ def select(
     return in_range(list(dict.fromkeys(listed)), what=what, count=count)
 
 
-def in_range(numbers: list[int], *, what: str, count: int) -> list[int]:
-    """Return the numbers if all are among so many, or raise `InputError`."""
+def in_range(numbers: list[int], *, what: str, count: int, of: str = "numbers") -> list[int]:
+    """Return the numbers if all are among so many, or raise `InputError`.
+
+    Args:
+        numbers: that are told.
+        what: they tell.
+        count: of all there are.
+        of: what they are numbers of.
+    """
     for number in numbers:
         if not 0 <= number < count:
-            raise InputError(f"{what}: expected numbers from 0 to {count - 1}, got {number}")
+            raise InputError(f"{what}: expected {of} from 0 to {count - 1}, got {number}")
     return numbers
 
 

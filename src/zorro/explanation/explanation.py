@@ -384,7 +384,7 @@ class Explanation:
         p = self.parameters
         seen = self.search_fidelity
         return [
-            (self.query.level, str(self.query).removeprefix(f"{self.query.level} ")),
+            (self.query.level, self.query.label),
             ("prediction", f"{self.answer}{self._against()}{self._how_sure()}"),
             ("rests on", self._counts),
             *((kind, _listed(members)) for kind, members in self.selected.items()),

@@ -9,6 +9,7 @@ from zorro.errors import InputError
 from zorro.question import Query
 
 Labels = Sequence[str] | Mapping[int, str]
+LINK_CLASSES = ("no link", "link")  # of a model that tells whether there is one
 
 
 @dataclass(frozen=True)

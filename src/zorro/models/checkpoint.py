@@ -106,6 +106,7 @@ def describe_links(
     return {
         "architecture": architecture,
         "level": "link",
+        "threshold": 0.0,  # it was trained to give logits
         "in_channels": int(split.train.num_features),
         "out_channels": settings.width,
         "dataset": dataset,

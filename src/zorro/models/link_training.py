@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from zorro.arguments import check_at_least
 from zorro.errors import InputError, ModelError
+from zorro.graph.stored import StoredGraph
 from zorro.model.link_model import as_link_model
 from zorro.model.model_state import undisturbed
 from zorro.models.edge_inputs import EdgeInputs, edge_inputs
@@ -136,6 +137,6 @@ def _logits(model: nn.Module, data: Data, links: Tensor) -> Tensor:
     return logits.reshape(count)
 
 
-def link_inputs(model: nn.Module, data: Data) -> EdgeInputs:
+def link_inputs(model: nn.Module, data: Data | StoredGraph) -> EdgeInputs:
     """Return what the graph has for its edges and the model takes besides the links."""
     return edge_inputs(model, data, given=["edge_label_index"])

@@ -50,13 +50,13 @@ class AboutLinks:
 
     all_at_once = False
 
-    def query(self, asked: Any, num_nodes: int) -> Query:
-        """Return the query about a pair of nodes."""
+    def query(self, asked: Any, num_nodes: int, *, name: str = "link") -> Query:
+        """Return the query about a pair of nodes, in an argument of this name."""
         if isinstance(asked, Query):
             return asked
-        ends = whole_numbers("link", asked, num_nodes)
+        ends = whole_numbers(name, asked, num_nodes)
         if len(ends) != 2:
-            raise InputError(f"link: expected two nodes (u, v), got {asked!r:.60}")
+            raise InputError(f"{name}: expected two nodes (u, v), got {asked!r:.60}")
         return Query("link", ends[0], ends[1])
 
     def compared(self, query: Query, comparison: Comparison, num_nodes: int) -> Query:

@@ -1,10 +1,10 @@
-"""Many nodes or graphs: runs that are kept, resumed, and computed on one machine or many."""
+"""Many nodes, links or graphs: runs that are kept, resumed, and computed on one machine or many."""
 
 from __future__ import annotations
 
 from zorro.runs.engines import ENGINES, Engine, EngineName
 from zorro.runs.listing import BrokenRun, ListedRun, find_runs
-from zorro.runs.many import explain_graphs, explain_many
+from zorro.runs.many import explain_graphs, explain_links, explain_many
 from zorro.runs.run import Failure, Row, Run, open_run
 from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome, Query, Task
@@ -23,6 +23,7 @@ __all__ = [
     "Run",
     "Task",
     "explain_graphs",
+    "explain_links",
     "explain_many",
     "find_runs",
     "open_run",

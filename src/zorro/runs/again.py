@@ -27,6 +27,7 @@ _TAKEN = (
     "hops",
     "halo",
     "check",
+    "carries_messages",
     "evaluator",
     *READINGS,
     "noise",
@@ -53,7 +54,7 @@ def refuse_other_data(run: Run, data: GivenData, model_kwargs: Mapping[str, Any]
 
     Args:
         run: to ask more.
-        data: a graph, or several.
+        data: a graph, or several; what is asked about is the run's.
         model_kwargs: further arguments of the model, as the run was given them.
     """
     kept = run.manifest["data"]["sha256"]

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from zorro.explanation import Explanation
-from zorro.question import Level
+from zorro.question import Level, Query
+from zorro.question.query import NUMBERS
 from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome
 
-# What they hold; before them stands the node's or graph's number, by its level's name.
+# What they hold; before them stand the numbers that tell a query, after them what only some have.
 _OTHERS: dict[str, str] = {
     "level": "text",
     "status": "text",
@@ -50,12 +51,19 @@ _OTHERS: dict[str, str] = {
     "error": "text",
     "seconds": "number",
 }
+# With which other ends a link was compared, and among how many of the first it was to stay.
+_FURTHER: dict[Level, dict[str, str]] = {
+    "node": {},
+    "graph": {},
+    "link": {"rivals": "integers", "top": "integer"},
+}
 DAMAGED = "damaged"  # the status of a row that cannot be read
 
 
 def columns(level: Level) -> dict[str, str]:
     """Return the columns of a run of that level, and what they hold."""
-    return {level: "integer", **_OTHERS}
+    numbers = dict.fromkeys(NUMBERS[level], "integer")
+    return {**numbers, **_OTHERS, **_FURTHER[level]}
 
 
 def flat_rows(
@@ -67,14 +75,14 @@ def flat_rows(
         if outcome is None:
             assert isinstance(meant, DamagedRow)
             yield row | {
-                level: meant.node,
+                **_told(level, meant.key),
                 "status": DAMAGED,
                 "certified": False,
                 "error": meant.reason,
             }
             continue
         row |= {
-            level: outcome.query.node,
+            **_told(level, outcome.query.key),
             "status": outcome.status,
             "certified": outcome.certified,
             "error": outcome.error,
@@ -82,7 +90,25 @@ def flat_rows(
         }
         if isinstance(meant, Explanation):
             row |= _flat(meant)
+            row |= {name: value for name, value in _compared(meant).items() if name in row}
         yield row
+
+
+def _told(level: Level, key: int | None) -> dict[str, Any]:
+    """Return the numbers that tell the query of a key; none if no query has it."""
+    try:
+        return {} if key is None else {**Query.of_key(level, key).numbers}
+    except ValueError:
+        return {}
+
+
+def _compared(explanation: Explanation) -> dict[str, Any]:
+    """Return with what a link was compared."""
+    ahead = explanation.ahead
+    return {
+        "rivals": list(explanation.query.rivals),
+        "top": None if ahead is None else ahead.top,
+    }
 
 
 def _flat(explanation: Explanation) -> dict[str, Any]:

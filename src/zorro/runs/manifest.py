@@ -19,6 +19,7 @@ from zorro.elements import KINDS
 from zorro.errors import RunError
 from zorro.explanation import Parameters
 from zorro.graph.stored.verification import OnProgress
+from zorro.question import LEVELS, Level
 from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
 from zorro.runs.task import GivenTask
@@ -44,7 +45,7 @@ _PARTS: dict[str, type] = {
     "made": dict,
     "made.at": str,
 }
-_OPTIONS = ("hops", "halo", "check", "evaluator", *READINGS)
+_OPTIONS = ("hops", "halo", "check", "evaluator", "carries_messages", *READINGS)
 # Options that runs of earlier versions did not have say nothing while nobody sets them.
 _ALWAYS = object()
 _UNSAID = {
@@ -53,6 +54,7 @@ _UNSAID = {
     "tolerance_share": None,
     "side": "both",
     "output": None,
+    "carries_messages": False,
 }
 _MOST_SHOWN = 60  # characters of a value
 
@@ -61,7 +63,7 @@ Manifest = dict[str, Any]
 
 def describe(
     task: GivenTask,
-    queries: Sequence[int],
+    keys: Sequence[int],
     *,
     asked: Mapping[str, Any] | None = None,
     on_progress: OnProgress = lambda done, total: None,
@@ -70,7 +72,7 @@ def describe(
 
     Args:
         task: what is asked of every query.
-        queries: which, in order.
+        keys: of the queries, in order.
         asked: how the user put it, for people to read.
         on_progress: told how many bytes of a stored graph are verified, and of how many.
     """
@@ -81,7 +83,7 @@ def describe(
         if name in task.options and task.options[name] != _UNSAID.get(name, _ALWAYS)
     }
     return assembled(
-        queries,
+        keys,
         asked=asked or {},
         data=task.data.described(task.options.get("model_kwargs") or {}, on_progress),
         model={
@@ -112,7 +114,7 @@ def _as_told(parameters: Parameters) -> dict[str, Any]:
 
 
 def assembled(
-    queries: Sequence[int],
+    keys: Sequence[int],
     *,
     asked: Mapping[str, Any],
     data: Mapping[str, Any],
@@ -120,7 +122,7 @@ def assembled(
     parameters: Mapping[str, Any],
 ) -> Manifest:
     """Return a manifest of its parts; queries, versions and the time are added."""
-    numbers = np.asarray(queries, dtype=np.int64)
+    numbers = np.asarray(keys, dtype=np.int64)
     return {
         "format": FORMAT,
         "asked": dict(asked),
@@ -128,7 +130,7 @@ def assembled(
         "model": dict(model),
         "parameters": dict(parameters),
         "queries": {
-            "count": len(queries),
+            "count": len(keys),
             "sha256": hashlib.sha256(numbers.tobytes()).hexdigest(),
         },
         "versions": {
@@ -164,9 +166,19 @@ def checked(values: object) -> Manifest:
     for name in ("nodes", "features"):
         if type(values["data"].get(name, 0)) is not int:
             raise ValueError(f"data.{name}: expected int, got {values['data'][name]!r:.40}")
+    if level_of(values) not in LEVELS:
+        told = values["data"]["level"]
+        raise ValueError(f"data.level: expected one of {', '.join(LEVELS)}, got {told!r:.40}")
     if values["queries"]["count"] < 0:
         raise ValueError(f"queries.count: expected at least 0, got {values['queries']['count']}")
     return values
+
+
+def level_of(manifest: Manifest) -> Level:
+    """Return what a run's queries are; what tells no level is of nodes or of graphs."""
+    data = manifest["data"]
+    level: Level = data.get("level", "graph" if "graphs" in data else "node")
+    return level
 
 
 def refuse_other(kept: Manifest, wanted: Manifest, folder: object) -> None:

@@ -1,4 +1,4 @@
-"""Explain many nodes or graphs, and keep what is found."""
+"""Explain many nodes, links or graphs, and keep what is found."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from zorro.arguments import whole_number, whole_numbers
 from zorro.data.graph_validation import listed_graphs
-from zorro.errors import InputError
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
 from zorro.model.as_module import as_module, uncalled
@@ -19,13 +17,13 @@ from zorro.model.data_model import kwargs_of_graphs
 from zorro.model.predictor import Model
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
-from zorro.runs.given import Device, GivenData, ManyGraphs, OneGraph
+from zorro.runs.given import Device, GivenData, LinksOf, ManyGraphs, OneGraph
 from zorro.runs.manifest import Manifest, describe
 from zorro.runs.run import Run, open_run
 from zorro.runs.store import Store
 from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
 
-_QUESTION = ("why_not", "contrast")
+_QUESTION = ("why_not", "contrast", "among", "top")
 _ENGINE = ("workers", "threads", "address", "gpus_per_worker")
 
 
@@ -70,7 +68,7 @@ def explain_many(
         options: of `Zorro` and of `Zorro.explain`.
     """
     return _explain_all(
-        model,
+        as_module(model),
         OneGraph(x, edge_index),
         nodes,
         out=out,
@@ -106,19 +104,48 @@ def explain_graphs(
         options: how to compute, as `explain_many` takes it from `engine` to `on_outcome`; those of
             `Zorro.of_graphs` and of `Zorro.explain`.
     """
-    data = ManyGraphs(listed_graphs(graphs))
-    further = kwargs_of_graphs(as_module(model), data.graphs, options.pop("model_kwargs", None))
+    data, module = ManyGraphs(listed_graphs(graphs)), as_module(model)
+    further = kwargs_of_graphs(module, data.graphs, options.pop("model_kwargs", None))
     options["model_kwargs"] = further
     every = range(data.count) if numbers is None else numbers
-    return _explain_all(model, data, every, name="numbers", out=out, **options)
+    return _explain_all(module, data, every, out=out, **options)
+
+
+def explain_links(
+    model: Model,
+    x: Tensor | Features,
+    edge_index: Tensor | Edges,
+    pairs: Iterable[Sequence[SupportsIndex]] | Tensor,
+    *,
+    out: str | Path,
+    **options: Any,
+) -> Run:
+    """Explain a model's answers for many links and keep the explanations in a folder.
+
+    Called again with the same arguments it computes only what is missing, as `explain_many`.
+
+    Args:
+        model: called as `model(x, edge_index, edge_label_index=links, **model_kwargs)`, or with
+            `encode` and `decode`, see `Zorro.of_links`.
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), the edges that carry messages.
+        pairs: which to explain, each once: pairs of nodes [(u, v), …], or a tensor (2, k) such as
+            PyG's `data.edge_label_index`.
+        out: the run's folder.
+        options: how to compute, as `explain_many` takes it from `engine` to `on_outcome`; those of
+            `Zorro.of_links` and of `Zorro.explain`. With `why_not=(u, w)` all pairs begin at u.
+    """
+    # As it is: what has `encode` and `decode` need not be called as other models are.
+    return _explain_all(
+        uncalled(model), LinksOf(OneGraph(x, edge_index)), pairs, out=out, **options
+    )
 
 
 def _explain_all(
-    model: Model,
+    model: nn.Module,
     data: GivenData,
-    asked: Iterable[SupportsIndex],
+    asked: Any,
     *,
-    name: str = "nodes",
     out: str | Path,
     engine: EngineName | Engine = "auto",
     device: Device | None = None,
@@ -131,8 +158,7 @@ def _explain_all(
     Args:
         model: that answers.
         data: what is explained.
-        asked: which of it.
-        name: of that argument.
+        asked: which of it, as `GivenData.queries` takes it.
         out: the run's folder.
         engine: see `explain_many`; so for the rest.
         device: to which each worker takes model and data.
@@ -141,12 +167,11 @@ def _explain_all(
         options: of the engine, of `Zorro` and of `Zorro.explain`.
     """
     question, computing = _taken(options, _QUESTION), _taken(options, _ENGINE)
-    if question.get("why_not") is not None:
-        question["why_not"] = whole_number("why_not", question["why_not"], what="a class")
     if callable(options.get("output")):
         options["output"] = uncalled(options["output"])  # which knows how to travel
-    task = GivenTask(as_module(model), data, options, question, device)
-    every = distinct(asked, data.count, name)
+    queries = data.queries(asked)
+    task = GivenTask(model, data, options, data.question(question, queries), device)
+    every = [query.key for query in queries]
     recorded = record(
         Path(out),
         task,
@@ -165,38 +190,39 @@ def _taken(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: options.pop(name) for name in names if name in options}
 
 
-def distinct(nodes: Iterable[SupportsIndex], count: int, name: str = "nodes") -> list[int]:
-    """Return each query once, in order, if all are numbers below `count`."""
-    every = list(dict.fromkeys(whole_numbers(name, nodes, count)))
-    if not every:
-        raise InputError(f"{name}: expected at least one, got none")
-    return every
-
-
 def record(
     path: Path,
     task: Task,
-    nodes: Sequence[int],
+    keys: Sequence[int],
     *,
     manifest: Manifest,
     engine: Engine,
     retry_failed: bool = False,
 ) -> Outcomes:
-    """Explain what a run lacks, and yield each outcome once it is kept."""
+    """Explain what a run lacks, and yield each outcome once it is kept.
+
+    Args:
+        path: of the run's folder.
+        task: what is asked of every query.
+        keys: of the queries, in order.
+        manifest: what is asked, for the record.
+        engine: what computes.
+        retry_failed: explain again what could not be explained.
+    """
     with folders.locked(path):
         folders.prepare(path, manifest)
         with Store(path / folders.OUTCOMES, write=True) as store:
-            ended = bytearray(len(nodes))  # small whatever the run's size
-            for position, node in store.ended(failed_too=not retry_failed):
-                # A row about another node than was asked for is replaced, one too many left alone.
-                if position in range(len(nodes)) and node == nodes[position]:
+            ended = bytearray(len(keys))  # small whatever the run's size
+            for position, key in store.ended(failed_too=not retry_failed):
+                # A row about another query than was asked for is replaced, one too many left alone.
+                if position in range(len(keys)) and key == keys[position]:
                     ended[position] = 1
             if retry_failed:
                 for row in open_run(path).damaged():
-                    if row.position is not None and 0 <= row.position < len(nodes):
+                    if row.position is not None and 0 <= row.position < len(keys):
                         ended[row.position] = 0
             missing = (
-                Query(position, node) for position, node in enumerate(nodes) if not ended[position]
+                Query(position, key) for position, key in enumerate(keys) if not ended[position]
             )
             for outcome in engine.map(task, missing):
                 store.add(outcome)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -12,10 +12,11 @@ from zorro.arguments import whole_number
 from zorro.elements import KINDS
 from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explanation import Explanation, GraphSummary
-from zorro.question import Level
+from zorro.question import Level, Query
+from zorro.question.query import NUMBERS
 from zorro.runs import folder as folders
 from zorro.runs.flat import flat_rows
-from zorro.runs.manifest import Manifest
+from zorro.runs.manifest import Manifest, level_of
 from zorro.runs.store import Counts, DamagedRow, Store
 from zorro.runs.task import Outcome
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """A node or graph that could not be explained, and why."""
+    """A query that could not be explained, and why."""
 
-    node: int  # or the graph's number, as the run's level says
+    query: Query
     error: str
     trace: str | None
 
@@ -38,8 +39,16 @@ Row = Explanation | Failure | DamagedRow
 def described(row: DamagedRow, level: Level) -> str:
     """Say which row of a run of that level is damaged, and why."""
     where = "a row" if row.position is None else f"row {row.position}"
-    whose = "" if row.node is None else f" ({level} {row.node})"
+    whose = "" if row.key is None else f" ({_named(level, row.key)})"
     return f"{where}{whose} is damaged: {row.reason}"
+
+
+def _named(level: Level, key: int) -> str:
+    """Return what the query of a key is called; of a key that none has, the key."""
+    try:
+        return str(Query.of_key(level, key))
+    except ValueError:
+        return f"{level} {key}"
 
 
 class Run:
@@ -80,7 +89,7 @@ class Run:
 
     @property
     def asked(self) -> int:
-        """How many nodes or graphs were asked for."""
+        """How many nodes, links or graphs were asked for."""
         return int(self.manifest["queries"]["count"])
 
     def counts(self) -> Counts:
@@ -101,16 +110,20 @@ class Run:
         with self._store() as store:
             return {kind: store.median_length(kind) for kind in kinds}
 
-    def explanation(self, node: SupportsIndex) -> Explanation:
-        """Return the explanation of a node, or of a graph in a run of graphs."""
-        node = whole_number(self.level, node)
-        for row in self.rows(node=node):
+    def explanation(self, asked: SupportsIndex | Sequence[SupportsIndex]) -> Explanation:
+        """Return the explanation of a query: of a node or graph by its number, of a link by (u, v).
+
+        Args:
+            asked: as it is asked of `Zorro.explain`.
+        """
+        query = self._query(asked)
+        for row in self.rows(key=query.key):
             if isinstance(row, Failure):
-                raise InputError(f"{self.level}: {node} could not be explained: {row.error}")
+                raise InputError(f"{self.level}: {query.label} could not be explained: {row.error}")
             if isinstance(row, DamagedRow):
                 raise RunError(f"{self.path}: {described(row, self.level)}")
             return row
-        raise InputError(f"{self.level}: {node} has not been explained in {self.path}")
+        raise InputError(f"{self.level}: {query.label} has not been explained in {self.path}")
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield the explanations that can be read; of damaged rows only `rows` tells."""
@@ -119,7 +132,7 @@ class Run:
                 yield row
 
     def failures(self) -> list[Failure]:
-        """Return the nodes or graphs that could not be explained."""
+        """Return the queries that could not be explained."""
         return [row for row in self.rows(failed=True) if isinstance(row, Failure)]
 
     def damaged(self) -> list[DamagedRow]:
@@ -176,46 +189,59 @@ class Run:
 
     def _row(self, outcome: Outcome) -> Row:
         """Return what an outcome stands for, if it is consistent."""
-        query = outcome.query
+        position, key = outcome.query.position, outcome.query.key
         if outcome.explanation is None:
-            return Failure(query.node, outcome.error or "", outcome.trace)
-        if not 0 <= query.position < self.asked:
-            return DamagedRow(
-                query.position, query.node, f"position: {self.asked} {self.level}s were asked for"
-            )
+            try:
+                query = Query.of_key(self.level, key)
+            except ValueError as error:
+                return DamagedRow(position, key, f"node: {error}")
+            return Failure(query, outcome.error or "", outcome.trace)
+        if not 0 <= position < self.asked:
+            return DamagedRow(position, key, f"position: {self.asked} {self.level}s were asked for")
         try:
             found = Explanation.from_json(outcome.explanation)
         except InputError as error:
-            return DamagedRow(query.position, query.node, str(error))
-        told = (query.node, outcome.status, outcome.certified)
-        if found.status == "conditional":  # which earlier versions called something else
-            told = (query.node, "conditional", False)
-        if (found.query.index, found.status, found.certified) != told:
-            reason = f"{self.level}, status or certified: not those of the explanation"
-            return DamagedRow(query.position, query.node, reason)
+            return DamagedRow(position, key, str(error))
         if found.query.level != self.level:
             reason = f"level: {found.query.level}, in a run of level {self.level}"
-            return DamagedRow(query.position, query.node, reason)
+            return DamagedRow(position, key, reason)
+        told = (key, outcome.status, outcome.certified)
+        if found.status == "conditional":  # which earlier versions called something else
+            told = (key, "conditional", False)
+        if (found.query.key, found.status, found.certified) != told:
+            reason = f"{self.level}, status or certified: not those of the explanation"
+            return DamagedRow(position, key, reason)
         if not self._is_about_its_data(found.graph):
-            return DamagedRow(query.position, query.node, "graph: another size than the run's")
+            return DamagedRow(position, key, "graph: another size than the run's")
         return found
 
     @property
     def level(self) -> Level:
-        """Whether nodes of one graph were asked about, or graphs of several."""
-        return "graph" if "graphs" in self.manifest["data"] else "node"
+        """Whether nodes of one graph were asked about, links between them, or several graphs."""
+        return level_of(self.manifest)
 
     def _is_about_its_data(self, graph: GraphSummary) -> bool:
         """Whether a graph has the size that the run's has, or that one of its graphs can have."""
         nodes: int = self.manifest["data"]["nodes"]
         features: int = self.manifest["data"]["features"]
-        fits = graph.num_nodes == nodes if self.level == "node" else graph.num_nodes <= nodes
+        fits = graph.num_nodes <= nodes if self.level == "graph" else graph.num_nodes == nodes
         return fits and graph.num_features == features
+
+    def _query(self, asked: Any) -> Query:
+        """Return the query that a user tells by its number, or by its two."""
+        count = len(NUMBERS[self.level])
+        several = isinstance(asked, Sequence) and not isinstance(asked, str | bytes)
+        numbers = list(asked) if several else [asked]
+        if len(numbers) != count:
+            what = "a number" if count == 1 else "two nodes (u, v)"
+            raise InputError(f"{self.level}: expected {what}, got {asked!r:.60}")
+        index, *to = (whole_number(self.level, number) for number in numbers)
+        return Query(self.level, index, to[0] if to else None)
 
     def _store(self) -> Store:
         return Store(self.path / folders.OUTCOMES)
 
 
 def open_run(path: str | Path) -> Run:
-    """Return a run that `explain_many`, `explain_graphs` or `zorro explain --out` made."""
+    """Return a run that `explain_many`, its likes or `zorro explain --out` made."""
     return Run(path)

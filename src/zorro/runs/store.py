@@ -18,8 +18,8 @@ from zorro.runs.task import FAILED, Outcome, Query
 
 _TABLE = """
 CREATE TABLE outcomes (
-    position INTEGER PRIMARY KEY,  -- in the order in which nodes were asked for
-    node INTEGER NOT NULL,
+    position INTEGER PRIMARY KEY,  -- in the order in which queries were asked for
+    node INTEGER NOT NULL,         -- the query's key, which for a node is its number
     status TEXT NOT NULL,
     certified INTEGER NOT NULL,
     explanation TEXT,              -- as JSON; NULL if it failed
@@ -49,10 +49,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class DamagedRow:
-    """A row of a run that cannot be used, and why; place and node are None if they are not told."""
+    """A row of a run that cannot be used, and why; place and key are None if they are not told."""
 
     position: int | None
-    node: int | None
+    key: int | None
     reason: str
 
 
@@ -126,7 +126,7 @@ class Store:
         """Write an outcome; when this returns it is kept. A second one of a query replaces it."""
         row = (
             outcome.query.position,
-            outcome.query.node,
+            outcome.query.key,
             outcome.status,
             outcome.certified,
             outcome.explanation,
@@ -141,30 +141,30 @@ class Store:
             )
 
     def ended(self, *, failed_too: bool = True) -> Iterator[tuple[int, int]]:
-        """Yield the positions and the nodes of queries that have ended."""
+        """Yield the positions and the keys of queries that have ended."""
         condition = "" if failed_too else f"WHERE status IS NOT '{FAILED}'"
         with self._explained():
             yield from self._connection.execute(f"SELECT position, node FROM outcomes {condition}")
 
-    def outcomes(self, *, node: int | None = None, failed: bool | None = None) -> Iterator[Outcome]:
+    def outcomes(self, *, key: int | None = None, failed: bool | None = None) -> Iterator[Outcome]:
         """Yield outcomes as `rows` does, and raise `RunError` at a damaged one."""
-        for row in self.rows(node=node, failed=failed):
+        for row in self.rows(key=key, failed=failed):
             if isinstance(row, DamagedRow):
                 raise RunError(f"{self._path}: row {row.position} is damaged ({row.reason})")
             yield row
 
     def rows(
-        self, *, node: int | None = None, failed: bool | None = None
+        self, *, key: int | None = None, failed: bool | None = None
     ) -> Iterator[Outcome | DamagedRow]:
         """Yield outcomes in the order in which they were asked for, and what is none as that.
 
         Args:
-            node: only this node's.
+            key: only this query's.
             failed: only those that failed, or only those that did not.
         """
         conditions = ["1 = 1"]
-        if node is not None:
-            conditions.append(f"node = {int(node)}")
+        if key is not None:
+            conditions.append(f"node = {int(key)}")
         if failed is not None:
             # What is only half of either is among both.
             kept = "" if failed else "NOT "
@@ -215,7 +215,7 @@ class Store:
 
 def _outcome(
     position: Any,
-    node: Any,
+    key: Any,
     status: Any,
     certified: Any,
     explanation: Any,
@@ -224,7 +224,7 @@ def _outcome(
     seconds: Any,
 ) -> Outcome | DamagedRow:
     """Return a row as an outcome if each column holds what it should; SQLite takes anything."""
-    whole = {"position": position, "node": node, "certified": certified}
+    whole = {"position": position, "node": key, "certified": certified}
     texts = {"explanation": explanation, "error": error, "trace": trace}
     problems = [
         *(name for name, value in whole.items() if not isinstance(value, int)),
@@ -232,13 +232,13 @@ def _outcome(
         *(() if isinstance(status, str) else ["status"]),
         *(() if isinstance(seconds, int | float) else ["seconds"]),
     ]
-    place, known = (value if isinstance(value, int) else None for value in (position, node))
+    place, known = (value if isinstance(value, int) else None for value in (position, key))
     if problems:
         return DamagedRow(place, known, f"{problems[0]}: not of the type that it should be")
     if (explanation is None) != (status == FAILED):
         return DamagedRow(place, known, f"status: {status[:40]!r} does not fit what it holds")
     return Outcome(
-        Query(position, node), status, bool(certified), explanation, error, trace, seconds
+        Query(position, key), status, bool(certified), explanation, error, trace, seconds
     )
 
 

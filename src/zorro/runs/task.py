@@ -7,7 +7,6 @@ import time
 import traceback
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 from torch import Tensor, nn
@@ -15,15 +14,21 @@ from torch import Tensor, nn
 from zorro.arguments import check_device
 from zorro.explainer import Zorro
 from zorro.model.memory import default_budget, give_back_surplus
+from zorro.question import Query as Asked
 from zorro.runs.given import Device, GivenData
 
 
 @dataclass(frozen=True)
 class Query:
-    """A node or graph to explain, and its place in the order in which they were asked for."""
+    """What is to be explained, and its place in the order in which it was asked for.
+
+    Args:
+        position: its place.
+        key: of a `zorro.question.Query`: of a node or a graph its number.
+    """
 
     position: int
-    node: int  # or the graph's number, as the run's level says
+    key: int
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,11 @@ class Task(Protocol):
     """What is asked; a worker opens it once and then answers queries."""
 
     def open(self, *, workers: int = 1) -> Answer:
-        """Return what explains a node; `workers` do so on this machine and share its memory."""
+        """Return what explains the query of a key.
+
+        Args:
+            workers: so many do so on this machine and share its memory.
+        """
         ...
 
 
@@ -74,9 +83,9 @@ class GivenTask:
     """Explanations of one model's answers, model and data being at hand.
 
     Args:
-        model: called as `Zorro` or `Zorro.of_graphs` calls it.
+        model: called as the data's explainer calls it.
         data: what is explained.
-        options: further options of `Zorro` or `Zorro.of_graphs`.
+        options: further options of `Zorro`, `Zorro.of_links` or `Zorro.of_graphs`.
         question: further options of `Zorro.explain`.
         device: to which a worker takes model and data; where they are when None.
     """
@@ -88,8 +97,13 @@ class GivenTask:
     device: Device | None = None
 
     def open(self, *, workers: int = 1) -> Answer:
-        """Return what explains a query."""
-        return partial(self.zorro(workers=workers).explain, **self.question)
+        """Return what explains the query of a key."""
+        zorro = self.zorro(workers=workers)
+
+        def answer(key: int) -> Result:
+            return zorro.explain(Asked.of_key(self.data.level, key).asked, **self.question)
+
+        return answer
 
     def zorro(self, *, workers: int = 1) -> Zorro:
         """Return the explainer, with its share of the memory."""
@@ -111,7 +125,7 @@ def answered(answer: Answer, query: Query) -> Outcome:
     """Explain a query; whatever it raises becomes its outcome."""
     started = time.perf_counter()
     try:
-        result = answer(query.node)
+        result = answer(query.key)
     except Exception as error:
         text = " ".join(str(error).split())
         return failed(

@@ -122,11 +122,11 @@ def alternatives_of(
     zorro = ground.data.explainer(model, {**options, "model_kwargs": ground.model_kwargs})
     found: dict[int, list[Explanation]] = {}
     for explanation in kept.explanations():
-        query = explanation.query.index
-        every = zorro.explain_multiple(query, max_explanations=count + 1)
+        query = explanation.query
+        every = zorro.explain_multiple(query.asked, max_explanations=count + 1)
         others = [other for other in every if other.selected != explanation.selected]
-        found[query] = others[:count]
-        on_query(query)
+        found[query.key] = others[:count]
+        on_query(query.key)
     return found
 
 

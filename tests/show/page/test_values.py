@@ -50,7 +50,7 @@ def test_a_row_has_the_value_its_band_and_the_truth(weighed):
     assert [row["query"] for row in data["rows"]] == [0, 1, 4]
     for row in data["rows"]:
         graph = molecules().graphs[row["query"]]
-        value = float(MODEL(graph.x, graph.edge_index))
+        value = float(MODEL(graph.x, graph.edge_index).detach())
         assert row["answer"] == "value"
         assert row["value"] == pytest.approx(value, rel=1e-4)
         assert (row["low"], row["high"]) == pytest.approx((value - TOLERANCE, value + TOLERANCE))

@@ -6,16 +6,16 @@ import re
 
 from zorro.errors import InputError
 from zorro.question import Level, Query
+from zorro.question.query import NUMBERS
 
 Address = int | str  # a number, or the ends of a link: 3-7
 LINK = r"^[0-9]{1,16}-[0-9]{1,16}$"
 ANY = r"^[0-9]{1,16}(-[0-9]{1,16})?$"
 
-# What tells a query of a level, and by how many numbers.
-_TOLD: dict[Level, tuple[str, int]] = {
-    "node": ("a node", 1),
-    "graph": ("a graph", 1),
-    "link": ("a link u-v of nodes", 2),
+_TOLD: dict[Level, str] = {
+    "node": "a node",
+    "graph": "a graph",
+    "link": "a link u-v of nodes",
 }
 
 
@@ -40,9 +40,8 @@ def query_at(name: str, address: Address, level: Level, count: int | None = None
         level: of all queries.
         count: how many nodes, or graphs, there are, if that matters.
     """
-    expected, size = _TOLD[level]
     numbers = [int(part) for part in re.findall(r"\d+", str(address))]
-    if len(numbers) != size or (count is not None and max(numbers) >= count):
+    if len(numbers) != len(NUMBERS[level]) or (count is not None and max(numbers) >= count):
         within = "" if count is None else f" from 0 to {count - 1}"
-        raise InputError(f"{name}: expected {expected}{within}, got {address}")
+        raise InputError(f"{name}: expected {_TOLD[level]}{within}, got {address}")
     return Query(level, numbers[0], numbers[1] if len(numbers) > 1 else None)

@@ -14,11 +14,11 @@ from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
 from zorro.explanation.sentence import phrases
 from zorro.graph.names import Labels, label
-from zorro.question import Query
+from zorro.question import Level, Query
 from zorro.runs import Run
 from zorro.show import palette
 from zorro.show.page import answers, contents
-from zorro.show.page.address import address_of
+from zorro.show.page.address import Address, address_of
 from zorro.show.page.contents import Contents
 from zorro.show.page.surroundings import Elements, Surroundings, group_name, significant
 from zorro.show.scene import Scene
@@ -37,7 +37,7 @@ def of_run(
     held = contents.read(run)
     others = alternatives or {}
     details = {
-        str(address_of(e.query)): detail(e, surroundings, others.get(e.query.index, ()))
+        str(address_of(e.query)): detail(e, surroundings, others.get(e.query.key, ()))
         for e in held.explanations
     }
     return {
@@ -45,7 +45,7 @@ def of_run(
         "rows": [row(e, surroundings) for e in held.explanations],
         "details": details,
         "failures": failures(held),
-        "unreadable": unreadable(held),
+        "unreadable": unreadable(held, run.level),
         "labels": labels(surroundings, details.values()),
     }
 
@@ -103,14 +103,25 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
 
 def failures(held: Contents) -> list[Plain]:
     """Return the queries that could not be explained, and why."""
-    return [{"query": failure.node, "error": failure.error} for failure in held.failures]
+    return [
+        {"query": address_of(failure.query), "error": failure.error} for failure in held.failures
+    ]
 
 
-def unreadable(held: Contents) -> list[Plain]:
+def unreadable(held: Contents, level: Level) -> list[Plain]:
     """Return the rows that cannot be read, and why."""
     return [
-        {"position": one.position, "query": one.node, "reason": one.reason} for one in held.damaged
+        {"position": one.position, "query": _told(level, one.key), "reason": one.reason}
+        for one in held.damaged
     ]
+
+
+def _told(level: Level, key: int | None) -> Address | None:
+    """Return the address of the query that has a key, None if none has."""
+    try:
+        return None if key is None else address_of(Query.of_key(level, key))
+    except ValueError:
+        return None
 
 
 def detail(

@@ -313,7 +313,7 @@ def _explained(
     tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
     if asked.method == ZORRO:
         explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
-            served.asked(query),
+            query.asked,
             why_not=served.other(asked.why_not),
             contrast=served.contrast,
             on_step=job.report,

@@ -75,7 +75,7 @@ class Measuring:
         meter = self._meters.pop(key, None)
         if meter is None:
             meter = served.desks.measuring.zorro.meter(
-                served.asked(query),
+                query.asked,
                 samples=samples,
                 why_not=served.other(why_not),
                 contrast=served.contrast,

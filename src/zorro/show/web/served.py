@@ -118,10 +118,6 @@ class Served:
         """Return the query at an address, or raise `InputError` if there is none."""
         return query_at("query", address, self.run.level, self.queries)
 
-    def asked(self, query: Query) -> int | tuple[int, int]:
-        """Return a query as an explainer takes it."""
-        return query.index if query.to is None else (query.index, query.to)
-
     def other(self, address: Address | None) -> int | tuple[int, int] | None:
         """Return what an answer is compared with, as an explainer takes it."""
         return None if address is None else self.surroundings.other(address, self.queries)
@@ -129,7 +125,7 @@ class Served:
     def kept(self, query: Query) -> Explanation | None:
         """Return the explanation that the run holds of a query, None if it holds none."""
         with _damage_told(f"{self.run.path}, {query}"):
-            for row in self.run.rows(node=query.index, failed=False):
+            for row in self.run.rows(key=query.key, failed=False):
                 if isinstance(row, DamagedRow):
                     raise RunError(row.reason)
                 if isinstance(row, Explanation):
@@ -178,7 +174,7 @@ class Served:
             _for_json(payload.summary(self.run, held, self.surroundings)),
             [payload.row(e, self.surroundings) for e in held.explanations],
             payload.failures(held),
-            payload.unreadable(held),
+            payload.unreadable(held, self.run.level),
         )
 
 
