@@ -49,10 +49,13 @@ INSIDE = {
     "explanation": "sentence band notebook formats explanation making importance meter",
     "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
-    "show": "palette bonds rings scene plane molecule graph_scene plot page report web",
+    "show": (
+        "palette bonds rings rings_of_several scene link_scene plane molecule graph_scene plot "
+        "page report web"
+    ),
     "show.page": (
-        "html contents address answers surroundings node_surroundings graph_surroundings ground "
-        "drawing card payload"
+        "html contents address answers surroundings node_surroundings link_surroundings "
+        "graph_surroundings ground drawing card payload"
     ),
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "

@@ -81,7 +81,7 @@ def test_the_whole_graph_is_drawn_with_its_atoms_and_bonds(run):
     (first, *_) = run
     scene = shown(run)["details"]["0"]["scene"]
     graph = molecules().graphs[0]
-    assert not scene["centred"]
+    assert scene["centre"] == 0
     assert [node[0] for node in scene["nodes"]] == list(range(9))
     assert [node[5] for node in scene["nodes"]] == graph.x.argmax(1).tolist()
     assert {node[0] for node in scene["nodes"] if node[4]} == set(first.nodes)
@@ -164,7 +164,7 @@ def test_what_the_run_was_not_made_with_is_refused(run, tmp_path, model):
         report.write(run, tmp_path / "r.html", graphs=other)
     with pytest.raises(InputError, match="it is a run of graphs, got data whose nodes"):
         report.write(run, tmp_path / "r.html", **ring())
-    with pytest.raises(InputError, match="instead of x, edge_index and y"):
+    with pytest.raises(InputError, match="instead of x, edge_index, y and links"):
         report.write(run, tmp_path / "r.html", **ring(), graphs=other)
     nodes = made_run(tmp_path / "nodes", [made_explanation()], graph=ring(), model=small_model())
     with pytest.raises(InputError, match="it is a run of nodes, got data whose graphs"):

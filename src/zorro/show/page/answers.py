@@ -172,8 +172,49 @@ class ValueAnswers:
         return [_significant(value) for value in values if math.isfinite(value)]
 
 
+@dataclass(frozen=True)
+class AheadAnswers:
+    """A link is ahead of others, or among the first of them.
+
+    Args:
+        alone: what is said of a link that is not compared.
+    """
+
+    alone: Answers
+    kind: ClassVar[Kind] = "ahead"
+    has_classes: ClassVar[bool] = False
+
+    @property
+    def reading(self) -> Reading:
+        """As of a link alone."""
+        return self.alone.reading
+
+    def class_names(self, names: Names) -> Labels:
+        """Return the names of the classes that a link alone may have."""
+        return self.alone.class_names(names)
+
+    def truth(self, target: Tensor) -> Truth | None:
+        """Return None: a link that is there need not be ahead."""
+        return None
+
+    def summary(self, judged: Judged) -> Plain:
+        """Return nothing."""
+        return {}
+
+    def outputs(self, scores: Tensor) -> list[float] | None:
+        """Return None: a link is ahead or not."""
+        return None
+
+
 def answers_of(parameters: Mapping[str, Any]) -> Answers:
     """Return what the answers of a run with some parameters are."""
+    # A class is told by its number, another link by its ends.
+    if "among" in parameters or isinstance(parameters.get("why_not"), list):
+        return AheadAnswers(_alone(parameters))
+    return _alone(parameters)
+
+
+def _alone(parameters: Mapping[str, Any]) -> Answers:
     given = {name: parameters[name] for name in READINGS if name in parameters}
     reading = reading_of(**given)
     if isinstance(reading, Value):

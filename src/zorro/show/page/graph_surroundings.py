@@ -15,6 +15,7 @@ from zorro.elements.groups import gathered
 from zorro.graph.features import features_of
 from zorro.graph.names import Labels, Names, check_labels, label
 from zorro.question import Level, Query
+from zorro.show import palette
 from zorro.show.graph_scene import MOST_SHOWN, Layout, graph_scene, layout_of
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
@@ -48,6 +49,7 @@ class GraphSurroundings:
     names: Names = field(default_factory=Names)
     groups: Elements = ()
     answers: Answers = field(default_factory=ClassAnswers)
+    class_colours: ClassVar[Sequence[str]] = palette.CLASSES
     level: ClassVar[Level] = "graph"
     counted: ClassVar[str] = "graphs"
 

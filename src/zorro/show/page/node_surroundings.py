@@ -14,9 +14,10 @@ from zorro.elements.groups import gathered
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
 from zorro.graph.features import Features, features_of, size_of
-from zorro.graph.names import Names, check_labels, counted, label
+from zorro.graph.names import Names, check_labels, label
 from zorro.model.predictor import Predictor
 from zorro.question import Level, Query
+from zorro.show import palette
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
 from zorro.show.page.surroundings import (
@@ -25,10 +26,11 @@ from zorro.show.page.surroundings import (
     NodeKinds,
     ShownValues,
     other_class,
+    within_hops,
 )
 from zorro.show.scene import Scene, scene_of
 
-_MOST_CONTEXT = 40  # nodes of a drawing that are not selected
+MOST_CONTEXT = 40  # nodes of a drawing that are not selected
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class NodeSurroundings:
     names: Names = field(default_factory=Names)
     groups: Elements = ()
     answers: Answers = field(default_factory=ClassAnswers)
+    class_colours: ClassVar[Sequence[str]] = palette.CLASSES
     level: ClassVar[Level] = "node"
     counted: ClassVar[str] = "nodes"
 
@@ -76,7 +79,8 @@ class NodeSurroundings:
         return self.x is not None
 
     @cached_property
-    def _edges(self) -> EdgesByReceiver:
+    def edges(self) -> EdgesByReceiver:
+        """The edges, by receiver; only where the graph is at hand."""
         assert self.x is not None
         assert self.edge_index is not None
         return EdgesByReceiver(edges_of(self.edge_index, size_of(self.x)[0]))
@@ -92,8 +96,8 @@ class NodeSurroundings:
         """Return how the neighbourhood of a node is laid out."""
         if self.edge_index is None:
             return None
-        context = _MOST_CONTEXT if most is None else most
-        return scene_of(query.index, selected, self._edges, hops=hops, most_context=context)
+        context = MOST_CONTEXT if most is None else most
+        return scene_of(query.index, selected, self.edges, hops=hops, most_context=context)
 
     def values(
         self, query: Query, nodes: Sequence[int] | None, features: Elements | None
@@ -134,10 +138,7 @@ class NodeSurroundings:
 
     def looked_at(self, *, candidates: int, context: int | None, hops: int) -> str:
         """Say how far away nodes were looked at, and how many more were needed."""
-        within = f"{self.names.counted('nodes', candidates)} within {counted(hops, 'hop')}"
-        if context is None:
-            return f"{within}, evaluated on the whole graph"
-        return f"{within}, evaluated with {self.names.counted('nodes', context)} of context"
+        return within_hops(self.names, candidates, context, hops)
 
 
 def predicted_classes(

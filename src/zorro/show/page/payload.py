@@ -16,7 +16,6 @@ from zorro.explanation.sentence import phrases
 from zorro.graph.names import Labels, label
 from zorro.question import Level, Query
 from zorro.runs import Run
-from zorro.show import palette
 from zorro.show.page import answers, contents
 from zorro.show.page.address import Address, address_of
 from zorro.show.page.contents import Contents
@@ -76,7 +75,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "seed": parameters["seed"],
         "samples": parameters["samples"],
         "unseenSamples": sorted({min(measured), max(measured)}) if measured else [],
-        "whyNot": parameters.get("why_not"),
+        "whyNot": _other(parameters.get("why_not")),
         "contrast": parameters.get("contrast"),
         "data": {name: manifest["data"].get(name) for name in _SIZES},
         "model": manifest["model"]["class"],
@@ -85,6 +84,11 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "hasGraph": surroundings.has_graph,
         "hasTruth": any(truth is not None for _, truth in judged),
     }
+
+
+def _other(why_not: int | Sequence[int] | None) -> Address | None:
+    """Return what answers were asked against, as it is told in addresses: a class, or a link."""
+    return "-".join(map(str, why_not)) if isinstance(why_not, Sequence) else why_not
 
 
 def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
@@ -186,10 +190,10 @@ def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
         "classes": {str(number): text for number, text in _pairs(classes)},
         "nodes": _named(names.nodes, shown[NODES]),
         "features": {**_named(names.features, shown[FEATURES]), **_groups(surroundings)},
-        "colours": list(palette.CLASSES),
+        "colours": list(surroundings.class_colours),
         "kinds": {
             "names": {str(number): text for number, text in _pairs(kinds.names)},
-            "colours": [kinds.colour(number) for number, _ in _pairs(kinds.names)],
+            "colours": list(kinds.colours),
             "areAtoms": kinds.are_atoms,
         },
     }
@@ -252,10 +256,14 @@ def values(
 def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
     """Return a drawing: nodes as [id, x, y, hop, selected, kind], edges flat.
 
-    The first node is the query, if `centred`; bonds are those of the edges, if they are known.
+    The first `centre` nodes are those that are asked about, `inner` hops from the middle; between
+    which of them a link is asked about is told by their places, flat too. Bonds are those of the
+    edges, if they are known.
     """
     return {
-        "centred": scene.query is not None,
+        "centre": len(scene.centre),
+        "inner": scene.inner,
+        "asked": [place for pair in scene.asked for place in pair],
         "nodes": [
             [
                 node.id,

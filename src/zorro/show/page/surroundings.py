@@ -10,7 +10,7 @@ import torch
 
 from zorro.errors import InputError
 from zorro.graph.features import Features
-from zorro.graph.names import Labels, Names, label
+from zorro.graph.names import Labels, Names, counted, label
 from zorro.question import Level, Query
 from zorro.show import palette
 from zorro.show.page.address import Address
@@ -42,11 +42,16 @@ class NodeKinds:
         """Return what a kind is called."""
         return label(self.names, number) or f"class {number}"
 
+    @property
+    def colours(self) -> Sequence[str]:
+        """The colours of the kinds, by number; after the last they begin again."""
+        if self.are_atoms:
+            return [palette.atom_colour(self.name(number)) for number in range(len(self.names))]
+        return palette.CLASSES
+
     def colour(self, number: int) -> str:
         """Return the colour of a kind."""
-        if self.are_atoms:
-            return palette.atom_colour(self.name(number))
-        return palette.class_colour(number)
+        return self.colours[number % len(self.colours)]
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,24 @@ def group_name(members: Sequence[int], names: Names) -> str:
     return f"{names.feature}s {listed}" if None in given else listed
 
 
+def within_hops(
+    names: Names, candidates: int, context: int | None, hops: int, *, of: str = ""
+) -> str:
+    """Say how far away nodes were looked at, and how many more were needed.
+
+    Args:
+        names: of the data set.
+        candidates: how many nodes could be kept.
+        context: how many more were needed; None if the whole graph was taken.
+        hops: how far candidates were looked for.
+        of: from where they were counted, if that is to be said.
+    """
+    within = f"{names.counted('nodes', candidates)} within {counted(hops, 'hop')}{of}"
+    if context is None:
+        return f"{within}, evaluated on the whole graph"
+    return f"{within}, evaluated with {names.counted('nodes', context)} of context"
+
+
 def other_class(address: Address) -> int:
     """Return the class that an answer is compared with, or raise `InputError`."""
     if not isinstance(address, int):
@@ -155,6 +178,11 @@ class Surroundings(Protocol):
     @property
     def kinds(self) -> NodeKinds:
         """By which nodes are coloured."""
+        ...
+
+    @property
+    def class_colours(self) -> Sequence[str]:
+        """The colours of the model's classes."""
         ...
 
     @property

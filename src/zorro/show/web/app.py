@@ -19,11 +19,14 @@ from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import Field
 from starlette.exceptions import HTTPException as PlainHTTPException
 
 from zorro import question
+from zorro.cut import ComputationalGraph
 from zorro.elements import FEATURES, NODES
 from zorro.errors import InputError, ModelError, RunError, ZorroError
+from zorro.question.decision import Comparison
 from zorro.show.page import payload
 from zorro.show.page.address import ANY, address_of, query_at
 from zorro.show.page.contents import reason
@@ -60,7 +63,11 @@ _NO_PAGE = "<!doctype html><title>zorro</title><p>The explorer's page is not ins
 
 Offered = Sequence[Served | Broken]
 RunNumber = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
+NodeId = Annotated[int, Field(ge=0, le=limits.LARGEST_ID)]
 QueryAddress = Annotated[str, InPath(pattern=ANY)]
+# The nodes whose links a link is compared with, and among how many of the first it is to stay.
+Among = Annotated[list[NodeId] | None, Query(max_length=limits.SELECTED)]
+Top = Annotated[int, Query(ge=1, le=limits.SELECTED)]
 JobId = Annotated[str, InPath(max_length=64)]
 
 
@@ -231,7 +238,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 asked.run,
                 query,
                 samples=min(asked.samples, fresh),
-                why_not=asked.why_not,
+                comparison=served.comparison(asked.why_not, asked.among, asked.top),
             )
             scores = meter.scores(**chosen)
             found = meter.judged(scores)
@@ -252,14 +259,17 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
         run: RunNumber,
         query: QueryAddress,
         most: Annotated[int, Query(ge=0, le=limits.CONTEXT)] = 400,
+        among: Among = None,
+        top: Top = 1,
     ) -> Drawing:
         served = _live(runs, run)
         asked = served.query(query)
+        comparison = served.comparison(None, among, top)
 
         def drawn() -> Drawing:
-            graph = measuring.meter(served, run, asked, samples=min(200, _fresh(served))).graph
+            graph = _graph(measuring, served, run, asked, comparison)
             scene = served.surroundings.scene(
-                asked, _selected(served, asked), hops=graph.hops, most=most
+                graph.asked, _selected(served, asked), hops=graph.hops, most=most
             )
             assert scene is not None
             shown = {
@@ -287,16 +297,31 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
         kind: Literal["nodes", "features"] = "features",
         search: Annotated[str, Query(max_length=100)] = "",
         limit: Annotated[int, Query(ge=1, le=limits.LISTED)] = 50,
+        among: Among = None,
+        top: Top = 1,
     ) -> Candidates:
         served = _live(runs, run)
         asked = served.query(query)
+        comparison = served.comparison(None, among, top)
         listed = candidate_nodes if kind == "nodes" else candidate_features
 
         def found() -> Candidates:
-            graph = measuring.meter(served, run, asked, samples=min(200, _fresh(served))).graph
+            graph = _graph(measuring, served, run, asked, comparison)
             return listed(graph, served.surroundings, search=search, limit=limit)
 
         return await measuring.do(found)
+
+
+def _graph(
+    measuring: Measuring,
+    served: Served,
+    run: int,
+    query: question.Query,
+    comparison: Comparison,
+) -> ComputationalGraph:
+    """Return what a query can see; to be asked where things are measured."""
+    samples = min(200, _fresh(served))
+    return measuring.meter(served, run, query, samples=samples, comparison=comparison).graph
 
 
 def _explained(

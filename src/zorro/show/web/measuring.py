@@ -14,14 +14,15 @@ import torch
 
 from zorro.explanation.meter import Meter
 from zorro.question import Query
-from zorro.show.page.address import Address
+from zorro.question.decision import Comparison
 from zorro.show.web import limits
 from zorro.show.web.jobs import BusyError
 from zorro.show.web.served import Served
 from zorro.show.web.stopping import Stoppable, Stopped
 
 T = TypeVar("T")
-_Key = tuple[int, Query, Address | None, int]
+_Key = tuple[int, Query, Comparison, int]
+_ALONE = Comparison()  # with nothing
 
 
 class SlowError(BusyError):
@@ -59,7 +60,7 @@ class Measuring:
         query: Query,
         *,
         samples: int,
-        why_not: Address | None = None,
+        comparison: Comparison = _ALONE,
     ) -> Meter:
         """Return what measures a query; to be asked from within `do`.
 
@@ -68,17 +69,19 @@ class Measuring:
             number: the run's.
             query: that is asked.
             samples: how many.
-            why_not: the class or link to measure against.
+            comparison: with what its answer is compared.
         """
         assert served.desks is not None
-        key = (number, query, why_not, samples)
+        key = (number, query, comparison, samples)
         meter = self._meters.pop(key, None)
         if meter is None:
             meter = served.desks.measuring.zorro.meter(
                 query.asked,
                 samples=samples,
-                why_not=served.other(why_not),
-                contrast=served.contrast,
+                why_not=comparison.why_not,
+                contrast=comparison.contrast,
+                among=comparison.among,
+                top=comparison.top,
             )
         self._meters[key] = meter
         while len(self._meters) > limits.METERS:

@@ -66,7 +66,9 @@ class ExplainRequest(_Request):
 class FidelityRequest(_Request):
     """A set to measure: what is kept of each kind that the run's sets are of.
 
-    A feature that is in a group stands for all of it.
+    A feature that is in a group stands for all of it. `why_not` is the class, or the link, that the
+    answer is compared with; `among` are the nodes whose links a link is to stay ahead of, or to
+    stay one of the `top` first.
     """
 
     run: Id
@@ -75,6 +77,8 @@ class FidelityRequest(_Request):
     features: Ids | None = None
     samples: Annotated[int, Field(ge=1, le=limits.SAMPLES, strict=True)] = 200
     why_not: Address | None = None
+    among: Ids | None = None
+    top: Annotated[int, Field(ge=1, le=limits.SELECTED, strict=True)] = 1
 
 
 class Problem(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from zorro.errors import RunError
 from zorro.explanation import Explanation
 from zorro.graph.names import Labels
 from zorro.question import Query
+from zorro.question.decision import Comparison
 from zorro.runs import DamagedRow, Run
 from zorro.runs.store import Counts
 from zorro.show.page import contents, payload
@@ -43,8 +44,7 @@ class Served:
         self.run = run
         self.missing = missing
         self.desks: Desks | None = None
-        ground = ground or Ground()
-        ground.refuse_other(run)
+        ground = (ground or Ground()).asked_by(run)
         if ground.model is not None and ground.data is not None:
             self.desks = Desks(run, ground.model, ground.data, ground.model_kwargs)
         self.surroundings = ground.surroundings(run)
@@ -121,6 +121,13 @@ class Served:
     def other(self, address: Address | None) -> int | tuple[int, int] | None:
         """Return what an answer is compared with, as an explainer takes it."""
         return None if address is None else self.surroundings.other(address, self.queries)
+
+    def comparison(
+        self, why_not: Address | None, among: Sequence[int] | None = None, top: int = 1
+    ) -> Comparison:
+        """Return with what an answer is compared, as it was asked."""
+        ends = None if among is None else tuple(among)
+        return Comparison(self.other(why_not), self.contrast, ends, top)
 
     def kept(self, query: Query) -> Explanation | None:
         """Return the explanation that the run holds of a query, None if it holds none."""

@@ -9,7 +9,8 @@ window.zorro = window.zorro || {};
 //   showsOutputs: whether it shows more of a set than its fidelity
 //   title, show(section, {row, detail, wording, isLive}): what the model says, in full; returns
 //     {update(measured)} if so
-//   kept: what a set keeps, in words; facts: further lines of the details
+//   kept: what a set keeps, in words; against: how a server is told what it is compared with;
+//     facts: further lines of the details
 //   others(run, row, detail): classes that can be asked against
 //   stays: what is counted, in words
 zorro.answers = (function () {
@@ -97,6 +98,7 @@ zorro.answers = (function () {
       if (detail.versus.contrast === "not") return `the model from saying ${other}`;
       return `${words.className(row.class)} ahead of ${other}`;
     },
+    against: (row, {versus}) => (versus === null ? {} : {why_not: versus.other}),
     facts: () => [],
     others: (run, row, detail) => {
       const every = new Set([
@@ -170,6 +172,7 @@ zorro.answers = (function () {
     show: (section, {row, wording, isLive}) =>
       zorro.band(section.append("div").node(), {row, wording, isLive}),
     kept: (row) => `the value ${zorro.allowed(row)}`,
+    against: () => ({}),
     facts: (row) => [
       ["Tolerance", `${zorro.within(row.tolerance, row)}: ${zorro.allowed(row)}`],
       [
@@ -192,7 +195,50 @@ zorro.answers = (function () {
     },
   };
 
-  return {class: classes, label: {...classes, others: () => []}, value: values};
+  // Of links: one is ahead of others, or among the first of them.
+  const ahead = {
+    columns: (words) => [
+      {
+        name: "Is",
+        kind: "predicted",
+        by: (row) => row.rivals.length,
+        fill: (cell, row) => cell.text(leads(row, words)),
+      },
+    ],
+    filters: () => [],
+    cards: () => [],
+    distributions: () => [],
+    truth: () => {},
+    title: "What it is compared with",
+    show: (section, {row, wording}) => {
+      section.append("p").text(`The model puts it ${leads(row, wording)}.`);
+      if (row.rivals.length < 2) return;
+      const most = 60;
+      const named = row.rivals.slice(0, most).map((end) => rival(row, end, wording));
+      const more = row.rivals.length - most;
+      section
+        .append("p")
+        .attr("class", "muted small")
+        .text(`${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
+    },
+    kept: (row, detail, words) => `it ${leads(row, words)}`,
+    against: ({rivals, top}) => ({among: rivals, top}),
+    facts: () => [],
+    others: () => [],
+    stays: () => "the link stays ahead",
+  };
+
+  return {class: classes, label: {...classes, others: () => []}, value: values, ahead};
+
+  function rival({query}, end, words) {
+    return words.queryLabel(words.level.to(query, end));
+  }
+
+  function leads(row, words) {
+    if (row.rivals.length === 1) return `ahead of ${rival(row, row.rivals[0], words)}`;
+    if (row.top === 1) return `ahead of ${zorro.number(row.rivals.length)} others`;
+    return `among the first ${row.top} of ${zorro.number(row.rivals.length + 1)}`;
+  }
 
   function trueClass(words) {
     return {

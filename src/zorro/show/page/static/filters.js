@@ -12,7 +12,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
     .attr("aria-label", "Filter")
     .on("submit", (event) => event.preventDefault());
 
-  input("find", `Find a ${wording.query}`, "search", wording.hasQueryNames ? "id or name" : "number");
+  input("find", `Find a ${wording.query}`, "search", wording.queryHint);
   const ofAnswers = wording.answer.filters(rows, wording, hasTruth);
   for (const {key, name, options, type} of ofAnswers) {
     if (options) choice(key, name, options);

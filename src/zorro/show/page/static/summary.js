@@ -75,7 +75,8 @@ zorro.meaning = function (container, {summary, wording}) {
     "search has not seen, that the fidelity is at least τ.",
   ];
   if (summary.whyNot !== null) {
-    sentences.push(`The question was why the answer is not ${wording.className(summary.whyNot)}.`);
+    const other = wording.level.otherName(wording, summary.whyNot);
+    sentences.push(`The question was why the answer is not ${other}.`);
   }
   if (!summary.hasGraph) {
     sentences.push(wording.level.unseen);

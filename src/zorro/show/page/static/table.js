@@ -105,8 +105,8 @@ zorro.table = function (
     return [
       {
         name: words.capital(words.query),
-        kind: words.hasQueryNames ? "named" : "number",
-        by: (row) => (words.hasQueryNames ? words.queryLabel(row.query) : row.query),
+        kind: words.queryColumn,
+        by: (row) => words.queryOrder(row.query),
         fill: (cell, row) =>
           cell.append("a").attr("href", address(row.query)).text(words.queryLabel(row.query)),
       },

@@ -64,9 +64,7 @@ zorro.yourSet = function (
   }
 
   function measure() {
-    const {run, query, whyNot} = question;
-    const wanted = {run, query, ...set.kept(), samples};
-    measurer.measure(whyNot === null ? wanted : {...wanted, why_not: whyNot});
+    measurer.measure({...question, ...answer.against(row, detail), ...set.kept(), samples});
   }
 
   function answered({measured, error}) {
