@@ -11,7 +11,7 @@ from torch import Tensor
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.graph.edge_index import Edges, EdgesByReceiver
-from zorro.graph.names import Labels, check_labels, counted, label
+from zorro.graph.names import LINK_CLASSES, Labels, check_labels, counted, label
 from zorro.question import Level, Query
 from zorro.show import palette
 from zorro.show.graph_scene import graph_scene, layout_of
@@ -76,7 +76,7 @@ def explanation(
         edge_index: of the whole graph; grouped by receiver it need not be indexed again. Of a
             graph that was asked about its own (2, E).
         classes: (N,), by which nodes are coloured: predicted or true.
-        class_names: of the classes, for the legend.
+        class_names: of the classes, for the legend; a link that is there or not is called that.
         node_names: shown instead of ids.
         edge_names: what each edge of a graph that was asked about is: `"double"`, `"triple"` and
             `"aromatic"` are drawn so.
@@ -200,6 +200,8 @@ def _of_graph(
     return graph_scene(explanation.nodes, layout)
 
 
+# What the two answers are called where classes are those of nodes.
+_ANSWERS: Mapping[Level, Labels] = {"link": LINK_CLASSES}
 _SCENES: Mapping[Level, Callable[..., Scene]] = {
     "node": _of_node,
     "link": _of_link,
@@ -296,6 +298,8 @@ def _draw_legend(
 def _title(explanation: Explanation, class_names: Labels | None, node_names: Labels | None) -> str:
     predicted, told = explanation.predicted_class, explanation.label
     name = explanation.answer
+    if len(explanation.probabilities) == len(LINK_CLASSES):
+        class_names = _ANSWERS.get(explanation.query.level, class_names)
     if predicted is not None and told is None:
         name = name_of(class_names, predicted, otherwise=name)
     elif told is not None and label(class_names or {}, told) is not None:
