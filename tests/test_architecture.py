@@ -60,8 +60,8 @@ INSIDE = {
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "
         "announcement levels asked naming feature_groups other_class node_data link_data "
-        "graph_data subject named_task explaining datasets convert explain fidelity report reproduce runs serve train "
-        "verify app"
+        "graph_data subject named_task explaining datasets convert explain fidelity report "
+        "reproduce runs serve train verify app"
     ),
 }
 CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}

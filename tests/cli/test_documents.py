@@ -31,6 +31,7 @@ SHORTER = {
     "--graphs test": "--graphs 5,9",
     "--nodes test": "--nodes 322,302",
     "--nodes random:20": "--nodes random:2",
+    "--links random:20": "--links random:2",
     "data.test_mask": "data.test_mask.nonzero().flatten()[-2:]",
 }
 DOWNLOADED = ("cora", "mutag")  # data sets that the documents' commands would get

@@ -30,7 +30,7 @@ from zorro.errors import RunError
 from zorro.runs import Outcome, Query, Task, open_run
 from zorro.runs.engines import InProcess, ray_cluster
 from zorro.runs.engines.ray_cluster import RayCluster
-from zorro.runs.given import ManyGraphs, OneGraph
+from zorro.runs.given import LinksOf, ManyGraphs, OneGraph
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
 from zorro.runs.task import Answer, GivenTask
@@ -112,6 +112,27 @@ def graphs_task() -> GivenTask:
     ]
     options = {"samples": 40, "keep": ("nodes",), "model_kwargs": {"edge_weight": "edge_weight"}}
     return GivenTask(Pooled().eval(), ManyGraphs(graphs), options)
+
+
+class Inner(torch.nn.Module):
+    """A model of links with what each edge weighs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GCNConv(4, 6)
+
+    def forward(self, x, edge_index, edge_label_index, edge_weight):
+        z = self.conv(x, edge_index, edge_weight).tanh()
+        return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(-1)
+
+
+def links_task() -> GivenTask:
+    torch.manual_seed(3)
+    here = torch.arange(12)
+    graph = OneGraph(torch.randn(12, 4), torch.stack([here, (here + 1) % 12]))
+    options = {"samples": 40, "threshold": 0.0, "model_kwargs": {"edge_weight": torch.rand(12)}}
+    question = {"among": [0, 4, 5, 7, 9], "top": 4}
+    return GivenTask(Inner().eval(), LinksOf(graph), options, question)
 
 
 def shown(outcomes: list[Outcome]) -> list[dict]:
@@ -258,19 +279,23 @@ def own_cluster(task: GivenTask, expected: list[dict]) -> dict:
     }
 
 
-def graphs(task: GivenTask) -> dict:
-    """Whole graphs, in a run that is read back."""
-    asked = [4, 0, 5]
+def other_queries(task: GivenTask, name: str, asked: list) -> dict:
+    """Whole graphs, or links, in a run that is read back."""
+    keys = [query.key for query in task.data.queries(asked)]
     outcomes = record(
-        WORK / "graphs",
+        WORK / name,
         task,
-        asked,
-        manifest=describe(task, asked),
+        keys,
+        manifest=describe(task, keys),
         engine=RayCluster(None, workers=1),
     )
-    expected = InProcess().map(task, (Query(*place) for place in enumerate(asked)))
-    same = shown(list(outcomes)) == shown(list(expected))
-    return {"equal": same, "told": [str(each.query) for each in open_run(WORK / "graphs")]}
+    expected = InProcess().map(task, (Query(*place) for place in enumerate(keys)))
+    same, run = shown(list(outcomes)) == shown(list(expected)), open_run(WORK / name)
+    return {
+        "equal": same,
+        "told": [str(each.query) for each in run],
+        "failed": [str(each.query) for each in run.failures()],
+    }
 
 
 def main() -> None:
@@ -289,7 +314,8 @@ def main() -> None:
     begin("connection")
     ray.init(cluster.address, log_to_driver=False, logging_level=logging.ERROR)
     scenario("poison", poison, task, expected)
-    scenario("graphs", graphs, graphs_task())
+    scenario("graphs", other_queries, graphs_task(), "graphs", [4, 0, 5])
+    scenario("links", other_queries, links_task(), "links", [(3, 8), (0, 1), (8, 3)])
     scenario("unopenable", refused, Unopenable(), RayCluster(None, workers=1))
     scenario("deadly", refused, Deadly(), RayCluster(None, workers=1))
     scenario("no room", refused, task, RayCluster(None, workers=None, gpus_per_worker=2))

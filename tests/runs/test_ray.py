@@ -98,6 +98,12 @@ def test_graphs_are_explained_as_they_are_in_process(report):
     assert report["graphs"]["told"] == ["graph 4", "graph 0", "graph 5"]
 
 
+def test_links_are_explained_as_they_are_in_process(report):
+    assert report["links"]["equal"]
+    assert report["links"]["told"] == ["link 3–8", "link 8–3"]
+    assert report["links"]["failed"] == ["link 0–1"]  # which others are ahead of
+
+
 def test_a_killed_worker_loses_and_doubles_nothing(report):
     happened = report["killed worker"]
     assert sorted(happened["yielded"]) == list(range(16))

@@ -22,10 +22,10 @@ from zorro.version import __version__
 
 _HELP = """Find out which nodes and features a graph neural network's prediction rests on.
 
-For a node or a whole graph and its predicted class, zorro searches for a small set of nodes and
-features that is enough for the prediction: with these values kept and all others replaced by random
-ones, the model still answers the same. How often it does is the set's fidelity, given with an
-interval.
+For a node, a link or a whole graph and its predicted class, zorro searches for a small set of
+nodes and features that is enough for the prediction: with these values kept and all others replaced
+by random ones, the model still answers the same. How often it does is the set's fidelity, given
+with an interval.
 """
 
 _EPILOG = """Environment: ZORRO_DATA is the folder of downloaded data sets (default: the user's
@@ -43,6 +43,7 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
         "zorro explain --checkpoint gcn3.safetensors --nodes 616,1209 --out my-run",
         "zorro explain --dataset cora --model gcn --checkpoint paper --nodes 2521",
         "zorro explain --checkpoint gin.safetensors --graphs 5,9 --keep nodes",
+        "zorro explain --checkpoint linker.safetensors --links 319-1205",
     ],
     fidelity: [
         "zorro fidelity --checkpoint gcn3.safetensors --node 616 \\",
