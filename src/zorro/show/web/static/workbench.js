@@ -15,8 +15,8 @@ zorro.workbench = function (
   const kinds = wording.kept.map(({key}) => key);
   const canToggle = live && kinds.includes("nodes");
   const set = zorro.editedSet(kinds, detail, live ? start : null, changed);
-  const {among = [], top = 1} = zorro.answers[row.answer].against(row, detail);
-  const links = among.length ? {among, top} : {}; // with which one is compared
+  const against = zorro.answers[row.answer].against(row, detail);
+  const links = "among" in against ? against : {}; // with which one is compared
   const pieces = [];
   let board = null;
   let yours = null;
