@@ -11,7 +11,7 @@ zorro.levels = (function () {
   const number = {
     read: (text) => (/^\d{1,15}$/.test(text.trim()) ? Number(text) : null),
     exists: (id, count) => id < count,
-    range: (wording, count) => `${wording.queries}, 0 to ${zorro.number(count - 1)}`,
+    range: (wording, count) => `from 0 to ${zorro.number(count - 1)}`,
     whyNot: "classes",
     otherName: (wording, other) => wording.className(other),
   };
@@ -49,8 +49,7 @@ zorro.levels = (function () {
         return found ? `${Number(found[1])}-${Number(found[2])}` : null;
       },
       exists: (id, count) => ends(id).every((end) => end < count),
-      range: (wording, count) =>
-        `${wording.queries} between ${wording.nodes} 0 to ${zorro.number(count - 1)}`,
+      range: (wording, count) => `between ${wording.nodes} 0 to ${zorro.number(count - 1)}`,
       whyNot: "links",
       otherName: (wording, other) => wording.queryName(other),
       noun: () => "link",

@@ -54,7 +54,7 @@
 
   function otherLevel({wording, queries}) {
     const range = wording.level.range(wording, queries);
-    return `This run is of ${range}: the address names something else.`;
+    return `This run is of ${wording.queries} ${range}: the address names something else.`;
   }
 
   // Other runs can be chosen whatever becomes of this one.

@@ -61,7 +61,7 @@ zorro.finder = function (container, {count, names, wording, onQuery}) {
     said.text(
       id === null
         ? `No ${wording.query} with this name is known.`
-        : `There is no ${wording.query} ${text}: there are ${wording.level.range(wording, count)}.`,
+        : `There is no ${wording.query} ${text}: they go ${wording.level.range(wording, count)}.`,
     );
   }
 
