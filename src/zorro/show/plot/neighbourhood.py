@@ -303,7 +303,7 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
     if predicted is not None and told is None:
         name = name_of(class_names, predicted, otherwise=name)
     elif told is not None and label(class_names or {}, told) is not None:
-        name = f"{'' if predicted else 'no '}{name_of(class_names, told)}"
+        name = f"{'' if predicted else 'not '}{name_of(class_names, told)}"
     fidelity, query = explanation.fidelity, explanation.query
     size = " × ".join(
         counted(len(explanation.elements(kind)), kind.removesuffix("s"))
