@@ -103,7 +103,7 @@ def _ahead(claim: Claim, names: Names) -> str:
 
 def _answer(claim: Claim, names: Names) -> str:
     if claim.value is not None:
-        return f"{claim.value:.4g}"
+        return f"{claim.value:.4g}".replace("-", "−", 1)
     assert claim.predicted_class is not None
     if claim.label is None:
         return names.of_class(claim.predicted_class)

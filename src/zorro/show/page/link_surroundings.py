@@ -20,6 +20,8 @@ from zorro.show.page.node_surroundings import MOST_CONTEXT, NodeSurroundings
 from zorro.show.page.surroundings import Elements, NodeKinds, ShownValues, within_hops
 from zorro.show.scene import Scene
 
+_STRIDE = 1 << 31  # more than any graph in memory has nodes, so that two of them make one number
+
 
 @dataclass(frozen=True)
 class LinkSurroundings:
@@ -101,9 +103,12 @@ class LinkSurroundings:
 
     def truth(self, query: Query) -> Truth | None:
         """Return whether there is such a link."""
-        if self._linked is None:
+        if self.links is None or query.to is None:
             return None
-        return self.answers.truth(torch.tensor(int(query.asked in self._linked)))
+        wanted = torch.tensor(query.index * _STRIDE + query.to)
+        place = int(torch.searchsorted(self._keys, wanted))
+        is_there = place < self._keys.numel() and bool(self._keys[place] == wanted)
+        return self.answers.truth(torch.tensor(int(is_there)))
 
     def kind(self, query: Query, node: int) -> int | None:
         """Return the class of a node."""
@@ -122,7 +127,9 @@ class LinkSurroundings:
         return within_hops(self.names, candidates, context, hops, of=" of either end")
 
     @cached_property
-    def _linked(self) -> set[tuple[int, int]] | None:
-        if self.links is None:
-            return None
-        return set(zip(*self.links.tolist(), strict=True))
+    def _keys(self) -> Tensor:
+        """A number for each known link, ascending."""
+        assert self.links is not None
+        one, other = self.links.cpu()
+        keys: Tensor = (one * _STRIDE + other).sort().values
+        return keys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -127,7 +128,8 @@ def explanation(
     return figure
 
 
-def _of_node(
+def _around(
+    layout: Callable[..., Scene],
     explanation: Explanation,
     edge_index: Tensor | Edges | EdgesByReceiver,
     node_names: Labels | None,
@@ -135,38 +137,21 @@ def _of_node(
     hops: int | None,
     most_context: int,
 ) -> Scene:
-    _refuse_edge_names(explanation, edge_names)
-    return scene_of(
-        explanation.node,
-        explanation.nodes,
-        edge_index,
-        hops=explanation.graph.hops if hops is None else hops,
-        most_context=most_context,
-    )
-
-
-def _of_link(
-    explanation: Explanation,
-    edge_index: Tensor | Edges | EdgesByReceiver,
-    node_names: Labels | None,
-    edge_names: Sequence[str | None] | None,
-    hops: int | None,
-    most_context: int,
-) -> Scene:
-    _refuse_edge_names(explanation, edge_names)
-    return link_scene(
-        explanation.query,
-        explanation.nodes,
-        edge_index,
-        hops=explanation.graph.hops if hops is None else hops,
-        most_context=most_context,
-    )
-
-
-def _refuse_edge_names(explanation: Explanation, edge_names: Sequence[str | None] | None) -> None:
+    """Return the neighbourhood of a node or of a link's ends, as `layout` lays it out."""
+    query = explanation.query
     if edge_names is not None:
-        level = explanation.query.level
-        raise InputError(f"edge_names: expected none for an explanation of a {level}")
+        raise InputError(f"edge_names: expected none for an explanation of a {query.level}")
+    return layout(
+        query,
+        explanation.nodes,
+        edge_index,
+        hops=explanation.graph.hops if hops is None else hops,
+        most_context=most_context,
+    )
+
+
+def _node_scene(query: Query, *given: Any, **options: Any) -> Scene:
+    return scene_of(query.index, *given, **options)
 
 
 def _of_graph(
@@ -203,8 +188,8 @@ def _of_graph(
 # What the two answers are called where classes are those of nodes.
 _ANSWERS: Mapping[Level, Labels] = {"link": LINK_CLASSES}
 _SCENES: Mapping[Level, Callable[..., Scene]] = {
-    "node": _of_node,
-    "link": _of_link,
+    "node": partial(_around, _node_scene),
+    "link": partial(_around, link_scene),
     "graph": _of_graph,
 }
 

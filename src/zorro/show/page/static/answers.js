@@ -171,7 +171,10 @@ zorro.answers = (function () {
     showsOutputs: true,
     show: (section, {row, wording, isLive}) =>
       zorro.band(section.append("div").node(), {row, wording, isLive}),
-    kept: (row) => `the value ${zorro.allowed(row)}`,
+    kept: (row) => {
+      if (row.low === null || row.high === null) return `the value at ${zorro.allowed(row)}`;
+      return `the value between ${zorro.amount(row.low)} and ${zorro.amount(row.high)}`;
+    },
     against: () => ({}),
     facts: (row) => [
       ["Tolerance", `${zorro.within(row.tolerance, row)}: ${zorro.allowed(row)}`],
@@ -289,9 +292,9 @@ zorro.within = function (distance, {low, high}) {
 
 // What a value may be, in words.
 zorro.allowed = function ({low, high}) {
-  if (high === null) return `at ${zorro.amount(low)} or more`;
-  if (low === null) return `at ${zorro.amount(high)} or less`;
-  return `between ${zorro.amount(low)} and ${zorro.amount(high)}`;
+  if (high === null) return `${zorro.amount(low)} or more`;
+  if (low === null) return `${zorro.amount(high)} or less`;
+  return `${zorro.amount(low)} to ${zorro.amount(high)}`;
 };
 
 // By how much the model says more than is true; null if that is not known.

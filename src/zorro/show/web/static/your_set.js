@@ -84,7 +84,8 @@ zorro.yourSet = function (
     const size = wording.size(set.size);
     const share = zorro.shareWithRange(fidelity, low, high);
     const worldsSaid = `of ${zorro.number(count)} random worlds`;
-    const [kind, verdict] = judged(low, high);
+    const isProved = !set.isChanged() && row.certified;
+    const [kind, verdict] = isProved ? ["enough", "above τ, certified"] : judged(low, high);
     sentence.attr("class", "verdict").selectAll("*").remove();
     const isPlural = wording.kept.length === 1 && set.size(wording.kept[0].key) !== 1;
     sentence.text(`${whose} ${size} ${isPlural ? "keep" : "keeps"} `);
