@@ -122,7 +122,9 @@ def test_why_not_another_link(explorer, desk):
     assert "why_not=6-30" in desk.url
     assert "ahead of 6–30" in desk.inner_text(".sentence")
     assert desk.locator(".scene .node.query").count() == 3
-    desk.locator(".board .node.selected").last.click()
+    with desk.expect_request("**/api/fidelity") as asked:
+        desk.locator(".board .node.selected").last.click()
+    assert asked.value.post_data_json["among"] == [30]
     desk.wait_for_selector(".your-set.changed:not(.measuring)")
     assert "ahead of 6 – 30 in" in desk.inner_text(".verdict").replace("\u00a0", " ")
     desk.get_by_role("button", name="Go back").click()
