@@ -47,13 +47,16 @@ INSIDE = {
         "found budget certificate paper connected guided certified beyond_chance multiple "
         "ranking inquiry guarding"
     ),
-    "explanation": "sentence notebook formats members explanation making importance meter",
+    "explanation": "sentence band notebook formats members explanation making importance meter",
     "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
-    "show": "palette bonds rings scene plane molecule graph_scene plot page report web",
+    "show": (
+        "palette bonds rings rings_of_several scene link_scene plane molecule graph_scene plot "
+        "page report web"
+    ),
     "show.page": (
-        "html contents surroundings node_surroundings graph_surroundings ground drawing card "
-        "payload"
+        "html contents address answers surroundings node_surroundings link_surroundings "
+        "graph_surroundings ground drawing card payload"
     ),
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "
@@ -71,7 +74,13 @@ OPTIONAL = {
     "show/molecule.py": {"rdkit"},
     "show/plot": {"matplotlib"},
     "paper": {"matplotlib"},  # its types
-    "show/web": {"fastapi", "pydantic", "starlette", "uvicorn"},  # all of it, by one command alone
+    "show/web": {  # all of it, by one command alone
+        "fastapi",
+        "pydantic",
+        "pydantic_core",
+        "starlette",
+        "uvicorn",
+    },
 }
 
 

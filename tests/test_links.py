@@ -112,8 +112,8 @@ def test_a_sentence_names_the_link_and_its_class(graph):
     names = Names(classes=["apart", "friends"], nodes={3: "Ann", 17: "Ben"})
     said = explanation.sentence(names)
     assert said.startswith(f"The model says {names.of_class(explanation.predicted_class)} ")
-    assert "for the link Ann–Ben. " in said
-    assert "for the link 3–17. " in explanation.sentence()
+    assert "for nodes Ann and Ben. " in said
+    assert "for nodes 3 and 17. " in explanation.sentence()
 
 
 def test_both_evaluators_find_the_same(graph):

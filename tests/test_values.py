@@ -132,7 +132,7 @@ def test_a_value_round_trips_and_reads_well(regressor):
     assert again.value.side == "up"
     value = f"{explanation.value.value:.4g}"
     assert f"node 7 → {value} − 0.2" in repr(explanation)
-    assert "no further below than 0.2" in explanation.sentence()
+    assert "from falling by more than 0.2" in explanation.sentence()
     with pytest.raises(InputError, match="expected one of a class"):
         _ = explanation.probability
     broken = {**json.loads(explanation.to_json()), "value": None}

@@ -169,9 +169,9 @@ def test_what_the_address_names_and_is_not_there_is_said(desk, address):
     desk.goto(f"{address}#run=0&graph=999")
     desk.wait_for_selector("text=There is no such molecule in the data set.")
     desk.goto(f"{address}#run=0&node=3")
-    desk.wait_for_selector("text=This run is of molecules, 0 to 7")
+    desk.wait_for_selector("text=This run is of molecules from 0 to 7")
     desk.goto(f"{address}#run=3&graph=3")
-    desk.wait_for_selector("text=This run is of nodes, 0 to 39")
+    desk.wait_for_selector("text=This run is of nodes from 0 to 39")
     desk.goto(f"{address}#run=4&graph=0")
     desk.wait_for_selector("text=It is not drawn: the graphs were not at hand")
     said = desk.inner_text("#reading-only")
@@ -192,3 +192,14 @@ def test_files_are_saved(desk, address, kind):
     if kind == "SVG":
         assert content.decode().count(">N</text>") == 3
         assert b"var(--" not in content
+
+
+def test_a_set_that_was_asked_against_a_class_is_measured_against_it(desk, model, tmp_path):
+    run = molecule_run(tmp_path / "against", model, keep=("nodes",), why_not=0, numbers=[0])
+    for address in served_at([Served(run, ground_of(model=model, graphs=molecules()))]):
+        desk.goto(address)
+        desk.goto(f"{address.split('?')[0]}#run=0&graph=0")
+        with desk.expect_request("**/api/fidelity") as asked:
+            desk.locator(".board .node.selected").first.click()
+        assert asked.value.post_data_json["why_not"] == 0
+        assert "keep harmful ahead of harmless" in verdict(desk).replace("keeps", "keep")

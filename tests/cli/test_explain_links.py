@@ -24,6 +24,7 @@ from zorro.cli import naming
 from zorro.cli.asked import asked
 from zorro.cli.link_data import LinkData
 from zorro.cli.named_task import NamedTask
+from zorro.cli.serve import _served
 from zorro.cli.subject import load
 from zorro.data import load as load_named
 from zorro.data import npz
@@ -489,3 +490,36 @@ def test_cora_from_training_to_a_verified_run(run, data_dir):
         word = "link" if there[e.query.asked] else "no link"
         assert re.search(rf" {e.query.label} +(no )?link +{word} [✓✗] ", result.out)
     assert run("runs", "verify", "cora-links").code == 0
+
+
+@pytest.fixture
+def kept(run, linker):
+    """A run of two links, in the current folder."""
+    result = run("explain", "--checkpoint", linker, "--links", "1-2,3-50", *QUICK, "--out", "kept")
+    assert result.code == 0, result.err
+    return "kept"
+
+
+def test_a_report_draws_both_ends_of_links(run, kept, made, tmp_path):
+    result = run("report", kept, "--alternatives", "1")
+    assert result.code == 0, result.err
+    inside = re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text(), re.S)
+    data = json.loads(inside[1])
+    links = set(zip(*npz.read(made / "links.npz").edge_index.tolist(), strict=True))
+    for u, v in ((1, 2), (3, 50)):
+        (row,) = [row for row in data["rows"] if row["query"] == f"{u}-{v}"]
+        assert row["truth"] == int((u, v) in links)
+        scene = data["details"][f"{u}-{v}"]["scene"]
+        assert [node[0] for node in scene["nodes"][:2]] == [u, v]
+    assert data["labels"]["classes"] == {"0": "no link", "1": "link"}
+
+
+def test_a_run_of_links_is_served_with_its_graph(kept, linker, split):
+    served = _served(open_run(kept), {}, trusted=[])
+    assert served.live
+    own = Zorro.of_links(
+        restored(linker), split.test.x, split.test.edge_index, threshold=0.0, **OPTIONS
+    )
+    ours = served.desks.measuring.zorro
+    asked = {"nodes": [1, 2], "samples": 50}
+    assert ours.fidelity((1, 2), **asked) == own.fidelity((1, 2), **asked)

@@ -22,7 +22,7 @@ def long_path(size=400):
 
 def test_a_small_graph_is_drawn_whole():
     scene = graph_scene([6], layout_of(to_undirected(RING), 7))
-    assert scene.query is None
+    assert scene.centre == ()
     assert [node.id for node in scene.nodes] == list(range(7))
     assert [node.id for node in scene.nodes if node.selected] == [6]
     assert {tuple(sorted(edge)) for edge in scene.edges} == {

@@ -129,7 +129,14 @@ class LinkData:
     def shown(self) -> dict[str, Any]:
         """Return what the pages show of it, as options of `zorro.show.report.write`."""
         graph = self.messages.graph
-        return {"x": graph.x, "edge_index": graph.edge_index, "names": self.names}
+        return {
+            "x": graph.x,
+            "edge_index": graph.edge_index,
+            "y": graph.y,
+            "names": self.names,
+            "links": self.links,
+            "node_class_names": self.messages.names.classes,
+        }
 
     def queries(self, spec: str, *, seed: int) -> list[Query]:
         """Return the links that a notation names."""

@@ -86,7 +86,8 @@ def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alte
         if len(done) % _EVERY == 0:
             terminal.messages.print(f"alternatives of {len(done)} of {len(run)} {run.level}s")
 
-    given = {name: it for name, it in subject.items() if name not in ("y", "names")}
+    only_shown = ("y", "names", "links", "node_class_names")
+    given = {name: it for name, it in subject.items() if name not in only_shown}
     return alternatives_of(run, count, on_query=tell, **given)
 
 

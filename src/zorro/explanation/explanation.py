@@ -20,6 +20,7 @@ from zorro.elements.groups import gathered
 from zorro.elements.space import BLOCKS
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
+from zorro.explanation.band import band
 from zorro.explanation.formats import FORMAT, up_to_date
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import Claim, phrases, text
@@ -81,6 +82,16 @@ class PredictedValue:
     tolerance: float
     side: Side
     least_tolerance: float | None = None
+
+    @property
+    def low(self) -> float:
+        """The least that it may be, −∞ if it may fall."""
+        return -math.inf if self.side == "down" else self.value - self.tolerance
+
+    @property
+    def high(self) -> float:
+        """The most that it may be, ∞ if it may rise."""
+        return math.inf if self.side == "up" else self.value + self.tolerance
 
     def __str__(self) -> str:
         sign = {"both": "±", "up": "−", "down": "+"}[self.side]
@@ -208,6 +219,17 @@ class Explanation:
         if self.label is not None:
             return f"label {self.label}" if self.predicted_class else f"no label {self.label}"
         return f"class {self.predicted_class}"
+
+    @property
+    def least_tolerance(self) -> float | None:
+        """The tolerance that would have been enough, if the samples tell.
+
+        None where they are too few, and where they show no smaller one than the certificate does.
+        """
+        least = None if self.value is None else self.value.least_tolerance
+        if self.value is None or least is None:
+            return None
+        return None if self.certified and least >= self.value.tolerance else least
 
     @property
     def certified(self) -> bool:
@@ -408,7 +430,14 @@ class Explanation:
         return "\n".join(f"{label:<{width}}  {text}" for label, text in self._lines())
 
     def _repr_html_(self) -> str:
-        return card(phrases(self.claim), self._lines())
+        return card(phrases(self.claim), self._lines(), drawing=self.band_svg())
+
+    def band_svg(self) -> str:
+        """Return a value in the band that it may not leave; nothing if the answer is no value."""
+        if self.value is None:
+            return ""
+        value = self.value
+        return band(value.value, low=value.low, high=value.high, least=self.least_tolerance)
 
     def _shown(self, certificate: Certificate) -> str:
         condition = "only while that is so, " if self.status == "conditional" else ""
@@ -423,7 +452,7 @@ class Explanation:
     def _how_sure(self) -> str:
         if self.predicted_class is not None:
             return f" (probability {self.probability:.2f})"
-        least = self.value.least_tolerance if self.value else None
+        least = self.least_tolerance
         return "" if least is None else f" ({least:.3g} would have been enough)"
 
     def _lines(self) -> list[tuple[str, str]]:

@@ -63,11 +63,19 @@ class Meter:
                 prediction cannot see make no difference.
             edge_attributes: edges that keep their attributes; all when None, likewise.
         """
-        hits = self.evaluator.hits(
-            self.selection(
-                nodes=nodes, features=features, edges=edges, edge_attributes=edge_attributes
-            )
+        chosen = self.selection(
+            nodes=nodes, features=features, edges=edges, edge_attributes=edge_attributes
         )
+        return self.judged(self.scores(chosen))
+
+    @outside_inference_mode
+    def scores(self, selection: Selection) -> Tensor:
+        """Return the model's scores (S, C), sample by sample, with all but a set redrawn."""
+        return self.evaluator.scores(selection)
+
+    def judged(self, scores: Tensor) -> FidelityEstimate:
+        """Return in how many of the samples the answer stays, by their scores (S, C)."""
+        hits = self.evaluator.event.happens(scores)
         return FidelityEstimate(int(hits.sum()), hits.numel(), self._confidence)
 
     def selection(

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from zorro.elements.space import BLOCKS
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.graph.names import Names
-from zorro.question import Query
+from zorro.question import Level, Query
 
 _NBSP = "\N{NO-BREAK SPACE}"  # numbers do not part from what they count
+# What else can be asked where the answer is a class.
+_WHY_NOT: dict[Level, str] = {
+    "node": "why it is not another class",
+    "link": "why it is ahead of another link",
+    "graph": "why it is not another class",
+}
 Phrase = tuple[str, bool]  # a piece of text, and whether it is stressed
 
 
@@ -72,11 +78,15 @@ def text(phrases: Sequence[Phrase]) -> str:
 
 
 def _prediction(claim: Claim, names: Names) -> list[Phrase]:
+    query = claim.query
+    if query.rivals and query.to is not None:
+        link = f"The model puts the link {names.of_link(query.index, query.to)} "
+        return [(link, False), (_ahead(claim, names), True), (". ", False)]
     sure = "" if claim.probability is None else f" (p{_NBSP}{_probability(claim.probability)})"
     said: list[Phrase] = [
         ("The model says ", False),
         (_answer(claim, names), True),
-        (f"{sure} for {names.of_query(claim.query)}", False),
+        (f"{sure} for {names.of_query(query)}", False),
     ]
     if claim.other is not None:
         said += [(". Why not ", False), (names.of_class(claim.other), True), ("? ", False)]
@@ -85,14 +95,20 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
     return said
 
 
+def _ahead(claim: Claim, names: Names) -> str:
+    """Return what a link is ahead of."""
+    if len(claim.query.rivals) > 1:
+        return claim.answer
+    return f"ahead of {names.of_link(claim.query.index, claim.query.rivals[0])}"
+
+
 def _answer(claim: Claim, names: Names) -> str:
     if claim.value is not None:
-        return f"{claim.value:.4g}"
-    if claim.predicted_class is None:
-        return claim.answer
+        return f"{claim.value:.4g}".replace("-", "−", 1)
+    assert claim.predicted_class is not None
     if claim.label is None:
         return names.of_class(claim.predicted_class)
-    return f"{'' if claim.predicted_class else 'not '}{names.of_class(claim.label)}"
+    return f"{'' if claim.predicted_class else 'not '}{names.of_label(claim.label)}"
 
 
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
@@ -118,14 +134,25 @@ def _remarks(claim: Claim) -> list[Phrase]:
     if claim.status == "nothing needed":
         said.append(
             (
-                " So random inputs get this answer anyway: ask for what goes beyond chance, for a "
-                "higher τ, or why it is not another class.",
+                f" So random inputs get this answer anyway: ask {_what_else(claim)}.",
                 False,
             )
         )
     if claim.caveat is not None:
         said.append((f" This is not certified: {claim.caveat}.", False))
     return said
+
+
+def _what_else(claim: Claim) -> str:
+    """Return what can be asked of an answer that needs nothing."""
+    always = ["for what goes beyond chance", "for a higher τ"]
+    if claim.value is not None:
+        *others, last = [*always, "for a smaller tolerance"]
+    elif claim.predicted_class is None or claim.label is not None:
+        *others, last = always
+    else:
+        *others, last = [*always, _WHY_NOT[claim.query.level]]
+    return f"{', '.join(others)}, or {last}"
 
 
 def _kept(claim: Claim, names: Names) -> str:
@@ -144,8 +171,14 @@ def _kept(claim: Claim, names: Names) -> str:
 
 def _event(claim: Claim, names: Names, verb: str) -> list[Phrase]:
     if claim.value is not None:
-        how = {"both": "within", "up": "no further below than", "down": "no further above than"}
-        return [(f"{verb} it {how[str(claim.side)]} {claim.tolerance:.3g}", False)]
+        how = {
+            "both": f"within {claim.tolerance:.3g} of that",
+            "up": f"from falling by more than {claim.tolerance:.3g}",
+            "down": f"from rising by more than {claim.tolerance:.3g}",
+        }
+        return [(f"{verb} it {how[str(claim.side)]}", False)]
+    if claim.query.rivals:
+        return [(f"{verb} it there", False)]
     if claim.other is None:
         return [(f"{verb} that answer", False)]
     assert claim.predicted_class is not None

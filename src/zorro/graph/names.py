@@ -32,6 +32,10 @@ class Names:
         """Return the name of a class."""
         return label(self.classes, number) or f"class {number}"
 
+    def of_label(self, number: int) -> str:
+        """Return the name of a label, of which a query may have several."""
+        return label(self.classes, number) or f"label {number}"
+
     def of_node(self, number: int) -> str:
         """Return the name of a node, with its noun."""
         return f"{self.node} {label(self.nodes, number) or number}"
@@ -42,8 +46,12 @@ class Names:
             return f"{self.graph} {query.index}"
         if query.to is None:
             return self.of_node(query.index)
-        ends = (label(self.nodes, end) or str(end) for end in (query.index, query.to))
-        return f"the link {'–'.join(ends)}"
+        one, other = (label(self.nodes, end) or str(end) for end in (query.index, query.to))
+        return f"{self.node}s {one} and {other}"
+
+    def of_link(self, one: int, other: int) -> str:
+        """Return what a link is called by its ends."""
+        return "–".join(label(self.nodes, end) or str(end) for end in (one, other))
 
     def of_feature(self, number: int) -> str:
         """Return the name of a feature, with its noun unless it has a name of its own."""

@@ -85,7 +85,7 @@ def graph_scene(selected: Sequence[int], layout: Layout, *, most: int = MOST_SHO
     shown = np.flatnonzero((ends >= 0).all(axis=1))
     kept = set(selected)
     return Scene(
-        query=None,
+        centre=(),
         nodes=tuple(
             SceneNode(node, float(x), float(y), 0, node in kept)
             for node, (x, y) in zip(ids.tolist(), layout.xy[ids], strict=True)

@@ -8,6 +8,8 @@ INK = "#222222"  # text, and the ring around the query
 CONTEXT = "#C4C8CC"  # nodes that are not selected
 LINE = "#D9DCDF"  # edges and rings
 PLAIN = "#0072B2"  # what is selected, where no classes are known
+ASKED = "#C04F00"  # a link that is asked about
+LINKS = ("#8A9096", ASKED)  # none, and one
 # Atoms, whose letters tell them apart; about as chemists colour them.
 _ELEMENTS = {
     "C": "#6F767D",

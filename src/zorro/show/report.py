@@ -38,6 +38,8 @@ def write(
     feature_names: Labels | None = None,
     node_names: Labels | None = None,
     names: Names | None = None,
+    links: Tensor | None = None,
+    node_class_names: Labels | None = None,
     alternatives: payload.Alternatives | None = None,
 ) -> int:
     """Write a run's report and return its size in bytes.
@@ -51,7 +53,8 @@ def write(
         model: whose classes the neighbours are coloured by.
         x: (N, d), or the features of a stored graph.
         edge_index: (2, E), or its edges.
-        y: (N,), the true classes.
+        y: (N,), the true classes, or values; (N, K) of several labels or values. Of a run of links
+            the classes of nodes, by which they are coloured.
         graphs: of a run of graphs, instead of these three: a data set that tells what its parts
             are called, or a list.
         model_kwargs: further arguments of the model, as the run was given them.
@@ -59,6 +62,8 @@ def write(
         feature_names: the same of features.
         node_names: the same of nodes.
         names: what nodes, features and graphs are called in general.
+        links: (2, E), of a run of links: all that are known, which tell what answers are right.
+        node_class_names: of a run of links, what the classes of nodes are called.
         alternatives: further explanations by query, see `alternatives_of`.
     """
     kept = run if isinstance(run, Run) else open_run(run)
@@ -70,10 +75,11 @@ def write(
         graphs=graphs,
         model_kwargs=model_kwargs,
         names=names,
+        links=links,
+        node_class_names=node_class_names,
     )
     ground = replace(ground, names=_names(ground.names, class_names, feature_names, node_names))
-    ground.refuse_other(kept)
-    surroundings = ground.surroundings(kept)
+    surroundings = ground.asked_by(kept).surroundings(kept)
     data = payload.of_run(kept, surroundings, alternatives=alternatives)
     title = f"{data['summary']['subject']} – zorro"
     page = inlined("report.html", title=title, data=data, scripts=REPORT_SCRIPTS).encode()
@@ -115,18 +121,18 @@ def alternatives_of(
     kept = run if isinstance(run, Run) else open_run(run)
     ground = ground_of(
         model=model, x=x, edge_index=edge_index, graphs=graphs, model_kwargs=model_kwargs
-    )
+    ).asked_by(kept)
     if ground.data is None:
         raise InputError("x and edge_index, or graphs: expected what the run was made with")
     options = options_of(kept.manifest["parameters"])
     zorro = ground.data.explainer(model, {**options, "model_kwargs": ground.model_kwargs})
     found: dict[int, list[Explanation]] = {}
     for explanation in kept.explanations():
-        query = explanation.query.index
-        every = zorro.explain_multiple(query, max_explanations=count + 1)
+        query = explanation.query
+        every = zorro.explain_multiple(query.asked, max_explanations=count + 1)
         others = [other for other in every if other.selected != explanation.selected]
-        found[query] = others[:count]
-        on_query(query)
+        found[query.key] = others[:count]
+        on_query(query.key)
     return found
 
 

@@ -1,4 +1,4 @@
-"""How a node's explanation is laid out: which nodes around it are shown, and where."""
+"""How an explanation of nodes is laid out: which others around them are shown, and where."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
 from zorro.show.rings import positions
+from zorro.show.rings_of_several import INNER, positions_around
 
 Ids = NDArray[np.int64]
 
@@ -24,9 +25,9 @@ _ROOM = {True: 0.42, False: 0.16}
 class SceneNode:
     """A node and where it stands.
 
-    Around a query, which stands at (0, 0), it is at about its hop's distance; a selected node that
-    is not within the scene's hops stands one ring further out. Where there is no query among the
-    nodes, the hop is 0.
+    Around a query, which stands at (0, 0), it is at about its hop's distance, and around several
+    nodes that are asked about together by `Scene.inner` further out; a selected node that is not
+    within the scene's hops stands one ring further out. Where no node is asked about, the hop is 0.
     """
 
     id: int
@@ -38,21 +39,29 @@ class SceneNode:
 
 @dataclass(frozen=True)
 class Scene:
-    """The nodes and edges to draw, the query first if it is a node.
+    """The nodes and edges to draw, those first that are asked about.
 
     Args:
-        query: its id; None if the graph as a whole is asked about.
-        nodes: from the inside out, by id on each ring.
+        centre: ids of the nodes that are asked about; none if it is the graph as a whole.
+        nodes: those of the centre, then from the inside out, by id on each ring.
         edges: pairs of places in `nodes`, each once, whatever its direction.
         hidden: how many nodes within the hops are left out.
         bonds: what each of the edges is, if that is known: single, double, triple, aromatic.
+        asked: pairs of places in `nodes` between which a link is asked about, that first which the
+            question is about, then those that it is compared with.
     """
 
-    query: int | None
+    centre: tuple[int, ...]
     nodes: tuple[SceneNode, ...]
     edges: tuple[tuple[int, int], ...]
     hidden: int
     bonds: tuple[str | None, ...] = ()
+    asked: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def inner(self) -> float:
+        """How far the nodes of the centre are from the middle."""
+        return INNER if len(self.centre) > 1 else 0.0
 
 
 def scene_of(
@@ -82,27 +91,56 @@ def scene_of(
         hops: how far the neighbourhood reaches.
         most_context: how many nodes that are not selected are shown, if paths need no more.
     """
-    _check_numbers("query", [query])
+    return scene_around(
+        (query,), selected, edge_index, hops=hops, most_context=most_context, name="query"
+    )
+
+
+def scene_around(
+    centre: Sequence[int],
+    selected: Sequence[int],
+    edge_index: Tensor | Edges | EdgesByReceiver,
+    *,
+    hops: int,
+    most_context: int,
+    name: str,
+) -> Scene:
+    """Lay out selected nodes in the neighbourhood of some that are asked about together.
+
+    Args:
+        centre: ids of these, one or more.
+        selected: as of `scene_of`.
+        edge_index: as of `scene_of`.
+        hops: how far the neighbourhood of each reaches.
+        most_context: as of `scene_of`.
+        name: of the argument that the centre is told by.
+    """
+    _check_numbers(name, centre)
     _check_numbers("selected", selected)
-    graph = _grouped(edge_index, [query, *selected])
-    for name, value in (("hops", hops), ("most_context", most_context)):
+    graph = _grouped(edge_index, [*centre, *selected])
+    for option, value in (("hops", hops), ("most_context", most_context)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InputError(f"{name}: expected a whole number from 0, got {value!r}")
-    _check_inside("query", [query], graph.num_nodes)
+            raise InputError(f"{option}: expected a whole number from 0, got {value!r}")
+    _check_inside(name, centre, graph.num_nodes)
     _check_inside("selected", selected, graph.num_nodes)
-    chosen = np.unique(np.asarray(selected, np.int64))
-    chosen = chosen[chosen != query]
-    around = _around(query, graph, hops)
+    middle = np.asarray(centre, np.int64)
+    chosen = np.setdiff1d(np.asarray(selected, np.int64), middle)
+    around = _around(middle, graph, hops)
     context, hidden = _context(chosen, around, graph, most_context)
-    ids = np.concatenate([[query], chosen, context])
-    hop = around.hop_of(ids, otherwise=hops + 1)
-    order = np.lexsort((ids, hop))
-    ids, hop = ids[order], hop[order]
+    others = np.concatenate([chosen, context])
+    hop = around.hop_of(others, otherwise=hops + 1)
+    order = np.lexsort((others, hop))
+    ids = np.concatenate([middle, others[order]])
+    hop = np.concatenate([np.zeros_like(middle), hop[order]])
     is_selected = np.isin(ids, np.asarray(selected, np.int64))
     links = _links(ids, graph)
-    xy = positions(hop, links, np.where(is_selected, _ROOM[True], _ROOM[False]))
+    room = np.where(is_selected, _ROOM[True], _ROOM[False])
+    if middle.size == 1:
+        xy = positions(hop, links, room)
+    else:
+        xy = positions_around(middle.size, hop, links, room)
     return Scene(
-        query=query,
+        centre=tuple(middle.tolist()),
         nodes=tuple(
             SceneNode(*values)
             for values in zip(
@@ -116,11 +154,11 @@ def scene_of(
 
 @dataclass(frozen=True)
 class _Around:
-    """The nodes within some hops of the query.
+    """The nodes within some hops of those in the centre.
 
     Args:
         level: (N,), hop + 1, and 0 for nodes that are further away.
-        rings: the ids of each hop, ascending, the query's first.
+        rings: the ids of each hop, ascending, the centre's first.
         inwards: per hop but the first the edges (2, e) that lead from it to the hop before.
         edges: (2, e), all edges into nodes that are not on the last ring.
     """
@@ -135,12 +173,12 @@ class _Around:
         return np.where(level > 0, level - 1, otherwise)
 
 
-def _around(query: int, graph: EdgesByReceiver, hops: int) -> _Around:
+def _around(centre: Ids, graph: EdgesByReceiver, hops: int) -> _Around:
     # Zeros that are never touched cost nothing, so these arrays of N do not cost N.
     level = np.zeros(graph.num_nodes, np.int32)
     place = np.zeros(graph.num_nodes, np.int64)
-    level[query] = 1
-    rings, inwards, seen = [np.array([query])], [], [np.zeros((2, 0), np.int64)]
+    level[centre] = 1
+    rings, inwards, seen = [centre], [], [np.zeros((2, 0), np.int64)]
     for hop in range(1, hops + 1):
         edges = _ends(graph, rings[-1])  # (2, e)
         seen.append(edges)
@@ -157,7 +195,7 @@ def _around(query: int, graph: EdgesByReceiver, hops: int) -> _Around:
 
 
 def _context(chosen: Ids, around: _Around, graph: EdgesByReceiver, most: int) -> tuple[Ids, int]:
-    """Return the nodes to show beside the query and the chosen ones, and how many are left out."""
+    """Return the nodes to show beside the centre and the chosen ones, and how many are left out."""
     is_chosen = np.zeros(graph.num_nodes, np.bool_)
     is_chosen[chosen] = True
     shown = _with_paths(chosen, around, graph.num_nodes)
@@ -175,7 +213,7 @@ def _context(chosen: Ids, around: _Around, graph: EdgesByReceiver, most: int) ->
 
 
 def _with_paths(chosen: Ids, around: _Around, num_nodes: int) -> NDArray[np.bool_]:
-    """Say of each node (N,) whether it is chosen or on the way from a chosen one to the query.
+    """Say of each node (N,) whether it is chosen or on the way from a chosen one to the centre.
 
     Each goes on to a chosen node where it can, or else to that which serves the most.
     """

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from zorro import Explanation
 from zorro.errors import InputError
+from zorro.question import Query
 from zorro.show import report
 from zorro.show.page import payload
 from zorro.show.page.card import Card
@@ -68,11 +69,11 @@ def test_a_sentence_speaks_of_the_graph_and_its_parts(run):
 
 def test_truth_is_told_where_graphs_have_classes(run):
     data = shown(run)
-    assert data["summary"]["right"] == 3
+    assert data["summary"]["answers"]["right"] == 3
     assert [row["truth"] for row in data["rows"]] == [1, 1, 1]
     bare = [Data(x=g.x, edge_index=g.edge_index) for g in molecules().graphs]
     without = payload.of_run(run, GraphSurroundings(bare))
-    assert without["summary"]["right"] is None
+    assert without["summary"]["answers"]["right"] is None
     assert without["rows"][0]["truth"] is None
 
 
@@ -80,7 +81,7 @@ def test_the_whole_graph_is_drawn_with_its_atoms_and_bonds(run):
     (first, *_) = run
     scene = shown(run)["details"]["0"]["scene"]
     graph = molecules().graphs[0]
-    assert not scene["centred"]
+    assert scene["centre"] == 0
     assert [node[0] for node in scene["nodes"]] == list(range(9))
     assert [node[5] for node in scene["nodes"]] == graph.x.argmax(1).tolist()
     assert {node[0] for node in scene["nodes"] if node[4]} == set(first.nodes)
@@ -132,9 +133,9 @@ def test_a_group_of_features_is_one_with_a_name(both):
 def test_the_value_of_a_group_is_what_is_set():
     graphs = molecules().graphs
     around = GraphSurroundings(graphs, names=ground_of(graphs=molecules()).names)
-    held = around.values(0, [6, 8], [(0, 1, 2)])
+    held = around.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
     assert held.rows == [["N"], ["O"]]
-    part = around.values(0, [6, 8], [(0, 1), (2,)])
+    part = around.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
     assert part.rows == [["N", 0], ["0, 0", 1]]
 
 
@@ -163,7 +164,7 @@ def test_what_the_run_was_not_made_with_is_refused(run, tmp_path, model):
         report.write(run, tmp_path / "r.html", graphs=other)
     with pytest.raises(InputError, match="it is a run of graphs, got data whose nodes"):
         report.write(run, tmp_path / "r.html", **ring())
-    with pytest.raises(InputError, match="instead of x, edge_index and y"):
+    with pytest.raises(InputError, match="instead of x, edge_index, y and links"):
         report.write(run, tmp_path / "r.html", **ring(), graphs=other)
     nodes = made_run(tmp_path / "nodes", [made_explanation()], graph=ring(), model=small_model())
     with pytest.raises(InputError, match="it is a run of nodes, got data whose graphs"):

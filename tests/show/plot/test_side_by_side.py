@@ -120,7 +120,7 @@ def test_what_cannot_be_drawn_is_refused(edge_index, answers, options, message):
 
 
 def test_an_explanation_of_another_node_or_graph_is_refused(found, edge_index):
-    with pytest.raises(InputError, match="expected an explanation of node 3, got one of 0"):
+    with pytest.raises(InputError, match="expected an explanation of node 3, got one of node 0"):
         plot.compare({"zorro": found}, 3, edge_index)
     smaller = dataclasses.replace(found, graph=dataclasses.replace(found.graph, num_nodes=6))
     with pytest.raises(InputError, match="edge_index: expected edges between the 6 nodes"):

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from zorro import Zorro
+from zorro.question import Query
 from zorro.show.web import limits
 from zorro.show.web.measuring import Measuring
 
@@ -61,10 +62,10 @@ def test_requests_at_once_get_what_they_get_alone(client, zorro):
 
 def test_few_queries_stay_ready(served):
     measuring = Measuring()
-    meters = [measuring.meter(served, 0, node, samples=10) for node in range(limits.METERS + 1)]
-    again = measuring.meter(served, 0, limits.METERS, samples=10)
-    assert again is meters[-1]
-    assert measuring.meter(served, 0, 0, samples=10) is not meters[0]
+    queries = [Query("node", node) for node in range(limits.METERS + 1)]
+    meters = [measuring.meter(served, 0, query, samples=10) for query in queries]
+    assert measuring.meter(served, 0, queries[-1], samples=10) is meters[-1]
+    assert measuring.meter(served, 0, queries[0], samples=10) is not meters[0]
     measuring.close()
 
 

@@ -1,5 +1,7 @@
 """The server holds to its own description, whatever it is sent."""
 
+import re
+
 import pytest
 
 schemathesis = pytest.importorskip(
@@ -8,6 +10,8 @@ schemathesis = pytest.importorskip(
 from fastapi.testclient import TestClient  # noqa: E402
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis.errors import Unsatisfiable  # noqa: E402
+from made_links import Multiplies, linked_run  # noqa: E402
+from made_links import graph as linked_graph  # noqa: E402
 from schemathesis import GenerationMode  # noqa: E402
 from schemathesis.checks import not_a_server_error  # noqa: E402
 from schemathesis.specs.openapi.checks import (  # noqa: E402
@@ -18,7 +22,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
 from served_runs import NAMES  # noqa: E402
 
 from zorro.runs.given import OneGraph  # noqa: E402
-from zorro.show.page.ground import Ground  # noqa: E402
+from zorro.show.page.ground import Ground, ground_of  # noqa: E402
 from zorro.show.web.app import create_app  # noqa: E402
 from zorro.show.web.served import Served  # noqa: E402
 
@@ -32,25 +36,37 @@ CHECKS = [
 
 
 @pytest.fixture(scope="module")
-def fuzzed(run, graph, model):
+def fuzzed(run, graph, model, tmp_path_factory):
     served = Served(
         run, Ground(OneGraph(graph["x"], graph["edge_index"]), model, y=graph["y"], names=NAMES)
     )
-    app = create_app([served, Served(run)])
+    links = linked_run(tmp_path_factory.mktemp("runs") / "links", [(6, 11)])
+    known = ground_of(model=Multiplies().eval(), **linked_graph())
+    app = create_app([served, Served(run), Served(links, known)])
     with TestClient(app, base_url="http://127.0.0.1"):  # threads end with it
         yield schemathesis.openapi.from_asgi(
             "/api/openapi.json", app, headers={"host": "127.0.0.1"}
         )
 
 
+def near(address, size):
+    """The address of a query with numbers below a size."""
+    if isinstance(address, str):
+        numbers = re.findall("[0-9]+", address)
+        return "-".join(str(int(number) % size) for number in numbers) or address
+    return address % size if isinstance(address, int) else address
+
+
 def aim(case):
     """Bring most numbers into the range of what there is, or few requests would get far."""
     for values in (case.path_parameters, case.body):
         if isinstance(values, dict):
-            for name, size in (("run", 2), ("query", 42), ("why_not", 3)):
-                if isinstance(values.get(name), int):
-                    values[name] %= size
-            for name, size in (("nodes", 41), ("features", 6)):
+            if isinstance(values.get("run"), int):
+                values["run"] %= 3
+            for name, size in (("query", 42), ("why_not", 41)):
+                if name in values:
+                    values[name] = near(values[name], size)
+            for name, size in (("nodes", 41), ("features", 6), ("among", 41)):
                 if isinstance(values.get(name), list):
                     values[name] = [number % size for number in values[name]]
             if "method" in values and len(values["method"]) % 2:

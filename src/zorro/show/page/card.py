@@ -30,18 +30,18 @@ class Card:
 
     def _repr_html_(self) -> str:
         e, around = self.explanation, self.surroundings
-        scene = around.scene(e.query.index, e.nodes, hops=e.graph.hops)
+        scene = around.scene(e.query, e.nodes, hops=e.graph.hops)
         return card(
             phrases(e.claim, around.names),
             _lines(e, around),
-            drawing="" if scene is None else svg(e.query, scene, around),
+            drawing=f"{'' if scene is None else svg(e.query, scene, around)}{e.band_svg()}",
         )
 
 
 def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, str]]:
     e, names, fidelity = explanation, around.names, explanation.fidelity
     kept = {
-        NODES: (names.node, [around.node_label(e.query.index, node) for node in e.nodes]),
+        NODES: (names.node, [around.node_label(e.query, node) for node in e.nodes]),
         FEATURES: (names.feature, [_feature(group, names) for group in e.feature_elements]),
     }
     return [

@@ -24,29 +24,37 @@ Place = tuple[float, float]
 
 
 def svg(query: Query, scene: Scene, surroundings: Surroundings) -> str:
-    """Return the drawing of a scene; kept nodes are large, the query has a ring if it is a node."""
+    """Return the drawing of a scene; kept nodes are large, nodes that are asked about have a ring.
+
+    A link that is asked about is dashed: it carries no messages.
+    """
     at = _fitted(scene)
     bonds = scene.bonds or (None,) * len(scene.edges)
     edges = "".join(
         _edge(at(scene.nodes[i]), at(scene.nodes[j]), bond)
         for (i, j), bond in zip(scene.edges, bonds, strict=True)
     )
+    asked = "".join(
+        _asked(at(scene.nodes[i]), at(scene.nodes[j]), is_rival=place > 0)
+        for place, (i, j) in enumerate(scene.asked)
+    )
     # What matters is drawn last, on top.
-    order = sorted(scene.nodes, key=lambda node: (node.selected, node.id == scene.query))
+    order = sorted(scene.nodes, key=lambda node: (node.selected, node.id in scene.centre))
     nodes = "".join(
-        _node(node, *at(node), query=query.index, scene=scene, surroundings=surroundings)
+        _node(node, *at(node), query=query, scene=scene, surroundings=surroundings)
         for node in order
     )
-    stressed = [node for node in scene.nodes if node.selected or node.id == scene.query]
+    stressed = [node for node in scene.nodes if node.selected or node.id in scene.centre]
     labels = "".join(
-        _label(node, *at(node), surroundings.node_label(query.index, node.id))
+        _label(node, *at(node), surroundings.node_label(query, node.id))
         for node in ([] if surroundings.kinds.are_atoms else stressed[:_MOST_LABELS])
     )
-    whole = "" if scene.query is None else " and its neighbourhood"
+    whole = " and what is around" if scene.centre else ""
     title = escape(f"{surroundings.names.of_query(query)}{whole}")
     return (
         f'<svg role="img" width="{_WIDTH}" height="{_HEIGHT}" '
-        f'viewBox="0 0 {_WIDTH} {_HEIGHT}"><title>{title}</title>{edges}{nodes}{labels}</svg>'
+        f'viewBox="0 0 {_WIDTH} {_HEIGHT}"><title>{title}</title>'
+        f"{edges}{asked}{nodes}{labels}</svg>"
     )
 
 
@@ -57,7 +65,7 @@ def _fitted(scene: Scene) -> Callable[[SceneNode], Place]:
         for places in ([node.x for node in scene.nodes], [node.y for node in scene.nodes])
     ]
     room = (_WIDTH / 2 - _MARGIN, _HEIGHT / 2 - _MARGIN)
-    if scene.query is not None:
+    if scene.centre:
         scale = min(room) / max(reaches)
     else:
         scale = min(_MOST_PER_EDGE, *(r / reach for r, reach in zip(room, reaches, strict=True)))
@@ -76,8 +84,16 @@ def _edge(one: Place, other: Place, bond: str | None) -> str:
     )
 
 
+def _asked(one: Place, other: Place, *, is_rival: bool) -> str:
+    return (
+        f'<line x1="{one[0]:.1f}" y1="{one[1]:.1f}" x2="{other[0]:.1f}" y2="{other[1]:.1f}" '
+        f'stroke="{palette.CONTEXT if is_rival else palette.ASKED}" stroke-width="2.5" '
+        'stroke-dasharray="7 5"/>'
+    )
+
+
 def _node(
-    node: SceneNode, x: float, y: float, *, query: int, scene: Scene, surroundings: Surroundings
+    node: SceneNode, x: float, y: float, *, query: Query, scene: Scene, surroundings: Surroundings
 ) -> str:
     kinds, number = surroundings.kinds, surroundings.kind(query, node.id)
     known = palette.PLAIN if number is None else kinds.colour(number)
@@ -96,7 +112,7 @@ def _node(
     ring = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="none" stroke="currentColor" '
         'stroke-width="2"/>'
-        if node.id == scene.query
+        if node.id in scene.centre
         else ""
     )
     fill = known if node.selected else palette.CONTEXT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor, nn
@@ -16,12 +16,14 @@ from zorro.elements.groups import as_groups
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
-from zorro.graph.names import Labels, Names
+from zorro.graph.names import LINK_CLASSES, Labels, Names
 from zorro.question import Level
 from zorro.runs import Run
 from zorro.runs.again import refuse_other_data, refuse_other_model
-from zorro.runs.given import GivenData, ManyGraphs, OneGraph
+from zorro.runs.given import GivenData, LinksOf, ManyGraphs, OneGraph
+from zorro.show.page.answers import answers_of
 from zorro.show.page.graph_surroundings import GraphSurroundings
+from zorro.show.page.link_surroundings import LinkSurroundings
 from zorro.show.page.node_surroundings import NodeSurroundings, predicted_classes
 from zorro.show.page.surroundings import Surroundings
 
@@ -34,9 +36,12 @@ class Ground:
         data: one graph or several; None if they are not at hand.
         model: called as the run called it; None if it is not at hand.
         model_kwargs: its further arguments, as the run was given them.
-        y: (N,), the true classes of nodes; graphs have theirs themselves.
+        y: (N,) or (N, K), the true classes or values of nodes; graphs have theirs themselves. Where
+            links are asked about, the classes by which nodes are told apart.
         names: of nodes, features, graphs and classes.
         bonds: what the columns of a one-hot `edge_attr` of graphs mean.
+        links: (2, E), all that are known, where links are asked about.
+        node_class_names: of the classes of nodes, where links are asked about.
     """
 
     data: GivenData | None = None
@@ -45,9 +50,19 @@ class Ground:
     y: Tensor | None = None
     names: Names = field(default_factory=Names)
     bonds: Labels = ()
+    links: Tensor | None = None
+    node_class_names: Labels = ()
 
-    def refuse_other(self, run: Run) -> None:
-        """Raise `InputError` unless a run was made with this."""
+    def asked_by(self, run: Run) -> Ground:
+        """Return it with what the run asks about, or raise `InputError` if it is another run's."""
+        if isinstance(self.data, OneGraph) and run.level in _OF_ONE_GRAPH:
+            asked = replace(self, data=_OF_ONE_GRAPH[run.level](self.data))
+        else:
+            asked = self
+        asked._refuse_other(run)
+        return asked
+
+    def _refuse_other(self, run: Run) -> None:
         if self.data is not None:
             if self.data.level != run.level:
                 raise InputError(
@@ -72,6 +87,8 @@ def ground_of(
     graphs: GraphDataset | Sequence[Data] | None = None,
     model_kwargs: Mapping[str, Any] | None = None,
     names: Names | None = None,
+    links: Tensor | None = None,
+    node_class_names: Labels | None = None,
 ) -> Ground:
     """Return what a run was made with, as users give it: one graph's parts, or several graphs."""
     kwargs = model_kwargs or {}
@@ -79,9 +96,17 @@ def ground_of(
         if (x is None) != (edge_index is None):
             raise InputError("x and edge_index: expected both or neither, got only one")
         data = None if x is None or edge_index is None else OneGraph(x, edge_index)
-        return Ground(data, model, kwargs, y, names or Names())
-    if x is not None or edge_index is not None or y is not None:
-        raise InputError("graphs: expected them instead of x, edge_index and y, got both")
+        return Ground(
+            data,
+            model,
+            kwargs,
+            y,
+            names or Names(),
+            links=links,
+            node_class_names=node_class_names or (),
+        )
+    if any(part is not None for part in (x, edge_index, y, links)):
+        raise InputError("graphs: expected them instead of x, edge_index, y and links, got both")
     if isinstance(graphs, GraphDataset):
         known = names_of_graphs(graphs) if names is None else names
         bonds = graphs.edge_label_names
@@ -91,8 +116,9 @@ def ground_of(
 
 def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
     data, names = ground.data, ground.names
+    answers = answers_of(run.manifest["parameters"])
     if not isinstance(data, OneGraph):
-        return NodeSurroundings(names=names, groups=_groups(run))
+        return NodeSurroundings(names=names, groups=_groups(run), answers=answers)
     predicted = None
     if ground.model is not None:
         predicted = predicted_classes(
@@ -100,20 +126,55 @@ def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
             data.x,
             data.edge_index,
             model_kwargs=ground.model_kwargs,
-            threshold=run.manifest["parameters"].get("threshold"),
+            answers=answers,
         )
-    return NodeSurroundings(data.x, data.edge_index, ground.y, predicted, names, _groups(run))
+    return NodeSurroundings(
+        data.x, data.edge_index, ground.y, predicted, names, _groups(run), answers
+    )
+
+
+def _of_links(ground: Ground, run: Run) -> LinkSurroundings:
+    parameters, data = run.manifest["parameters"], ground.data
+    # One number for a link tells whether there is one; of several columns that is not known.
+    tells = parameters.get("threshold") is not None
+    names = ground.names
+    if tells and not names.classes:
+        names = replace(names, classes=LINK_CLASSES)
+    graph = NodeSurroundings(names=names, groups=_groups(run))
+    if isinstance(data, LinksOf):
+        graph = replace(graph, x=data.graph.x, edge_index=data.graph.edge_index)
+    return LinkSurroundings(
+        graph,
+        links=ground.links if tells else None,
+        node_classes=ground.y if _are_classes(ground.y) else None,
+        node_class_names=ground.node_class_names,
+        carries_messages=bool(parameters.get("carries_messages")),
+        answers=answers_of(parameters),
+    )
+
+
+def _are_classes(y: Tensor | None) -> bool:
+    return y is not None and y.dim() == 1 and not y.is_floating_point()
 
 
 def _of_graphs(ground: Ground, run: Run) -> GraphSurroundings:
     data = ground.data
     graphs = data.graphs if isinstance(data, ManyGraphs) else ()
-    return GraphSurroundings(graphs, ground.bonds, ground.names, _groups(run))
+    answers = answers_of(run.manifest["parameters"])
+    return GraphSurroundings(graphs, ground.bonds, ground.names, _groups(run), answers)
 
 
 _SURROUNDINGS: Mapping[Level, Callable[[Ground, Run], Surroundings]] = {
     "node": _of_nodes,
+    "link": _of_links,
     "graph": _of_graphs,
+}
+
+
+# What can be asked about where one graph is given.
+_OF_ONE_GRAPH: Mapping[Level, Callable[[OneGraph], GivenData]] = {
+    "node": lambda graph: graph,
+    "link": LinksOf,
 }
 
 

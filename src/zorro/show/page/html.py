@@ -15,6 +15,7 @@ from typing import Any
 REPORT_SCRIPTS = (
     "vendor/d3.min.js",
     "levels.js",
+    "answers.js",
     "wording.js",
     "fitted.js",
     "marks.js",
@@ -24,6 +25,7 @@ REPORT_SCRIPTS = (
     "heatmap.js",
     "curve.js",
     "histogram.js",
+    "band.js",
     "distributions.js",
     "filters.js",
     "table.js",

@@ -14,14 +14,23 @@ from zorro.elements.groups import gathered
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
 from zorro.graph.features import Features, features_of, size_of
-from zorro.graph.names import Names, check_labels, counted, label
+from zorro.graph.names import Names, check_labels, label
 from zorro.model.predictor import Predictor
-from zorro.question import Level
-from zorro.question.reading import Classes
-from zorro.show.page.surroundings import MOST_IN_FULL, Elements, NodeKinds, ShownValues
+from zorro.question import Level, Query
+from zorro.show import palette
+from zorro.show.page.address import Address
+from zorro.show.page.answers import Answers, ClassAnswers, Truth
+from zorro.show.page.surroundings import (
+    MOST_IN_FULL,
+    Elements,
+    NodeKinds,
+    ShownValues,
+    other_class,
+    within_hops,
+)
 from zorro.show.scene import Scene, scene_of
 
-_MOST_CONTEXT = 40  # nodes of a drawing that are not selected
+MOST_CONTEXT = 40  # nodes of a drawing that are not selected
 
 
 @dataclass(frozen=True)
@@ -31,10 +40,11 @@ class NodeSurroundings:
     Args:
         x: (N, d), or the features of a stored graph.
         edge_index: (2, E), or its edges.
-        y: (N,), the true classes.
+        y: (N,), the true classes or values; (N, K) of several labels or values.
         predicted: (N,), the model's classes.
         names: of nodes, features and classes.
         groups: columns that are one feature together.
+        answers: what the model says of nodes.
     """
 
     x: Tensor | Features | None = None
@@ -43,7 +53,10 @@ class NodeSurroundings:
     predicted: Tensor | None = None
     names: Names = field(default_factory=Names)
     groups: Elements = ()
+    answers: Answers = field(default_factory=ClassAnswers)
+    class_colours: ClassVar[Sequence[str]] = palette.CLASSES
     level: ClassVar[Level] = "node"
+    counted: ClassVar[str] = "nodes"
 
     def __post_init__(self) -> None:
         if (self.x is None) != (self.edge_index is None):
@@ -52,18 +65,13 @@ class NodeSurroundings:
         check_labels("node_names", self.names.nodes, nodes)
         check_labels("feature_names", self.names.features, features)
         check_labels("class_names", self.names.classes, None)
-        if self.y is not None and nodes is not None and self.y.shape != (nodes,):
+        if self.y is not None and nodes is not None and tuple(self.y.shape[:1]) != (nodes,):
             raise InputError(f"y: expected shape ({nodes},), got {tuple(self.y.shape)}")
 
     @property
     def kinds(self) -> NodeKinds:
         """The model's classes."""
-        return NodeKinds(self.names.classes)
-
-    @property
-    def has_truth(self) -> bool:
-        """Whether true classes are known."""
-        return self.y is not None
+        return NodeKinds(self.answers.class_names(self.names))
 
     @property
     def has_graph(self) -> bool:
@@ -71,7 +79,8 @@ class NodeSurroundings:
         return self.x is not None
 
     @cached_property
-    def _edges(self) -> EdgesByReceiver:
+    def edges(self) -> EdgesByReceiver:
+        """The edges, by receiver; only where the graph is at hand."""
         assert self.x is not None
         assert self.edge_index is not None
         return EdgesByReceiver(edges_of(self.edge_index, size_of(self.x)[0]))
@@ -82,16 +91,16 @@ class NodeSurroundings:
         return features_of(self.x)
 
     def scene(
-        self, query: int, selected: Sequence[int], *, hops: int, most: int | None = None
+        self, query: Query, selected: Sequence[int], *, hops: int, most: int | None = None
     ) -> Scene | None:
         """Return how the neighbourhood of a node is laid out."""
         if self.edge_index is None:
             return None
-        context = _MOST_CONTEXT if most is None else most
-        return scene_of(query, selected, self._edges, hops=hops, most_context=context)
+        context = MOST_CONTEXT if most is None else most
+        return scene_of(query.index, selected, self.edges, hops=hops, most_context=context)
 
     def values(
-        self, query: int, nodes: Sequence[int] | None, features: Elements | None
+        self, query: Query, nodes: Sequence[int] | None, features: Elements | None
     ) -> ShownValues | None:
         """Return values of features at nodes: at the query, if all nodes are kept."""
         if self.x is None:
@@ -100,35 +109,36 @@ class NodeSurroundings:
         if features is None and count > MOST_IN_FULL:
             return None
         elements = gathered(range(count), self.groups) if features is None else features
-        rows = [query] if nodes is None else nodes
+        rows = [query.index] if nodes is None else nodes
         return ShownValues.of(self._features, rows, elements, self.names)
 
-    def centre(self, query: int) -> int | None:
+    def other(self, address: Address, count: int) -> int | tuple[int, int]:
+        """Return a class."""
+        return other_class(address)
+
+    def centre(self, query: Query) -> tuple[int, ...]:
         """Return the node itself."""
-        return query
+        return (query.index,)
 
-    def truth(self, query: int) -> int | None:
-        """Return the true class of a node."""
-        return None if self.y is None else int(self.y[query])
+    def truth(self, query: Query) -> Truth | None:
+        """Return the true class or value of a node."""
+        return None if self.y is None else self.answers.truth(self.y[query.index])
 
-    def kind(self, query: int, node: int) -> int | None:
+    def kind(self, query: Query, node: int) -> int | None:
         """Return the model's class of a node."""
         return None if self.predicted is None else int(self.predicted[node])
 
-    def kinds_of_all(self, query: int) -> list[int] | None:
+    def kinds_of_all(self, query: Query) -> list[int] | None:
         """Return None: a node is not named by its class."""
         return None
 
-    def node_label(self, query: int, node: int) -> str:
+    def node_label(self, query: Query, node: int) -> str:
         """Return a node's name, or its number."""
         return label(self.names.nodes, node) or str(node)
 
     def looked_at(self, *, candidates: int, context: int | None, hops: int) -> str:
         """Say how far away nodes were looked at, and how many more were needed."""
-        within = f"{self.names.counted('nodes', candidates)} within {counted(hops, 'hop')}"
-        if context is None:
-            return f"{within}, evaluated on the whole graph"
-        return f"{within}, evaluated with {self.names.counted('nodes', context)} of context"
+        return within_hops(self.names, candidates, context, hops)
 
 
 def predicted_classes(
@@ -137,16 +147,19 @@ def predicted_classes(
     edge_index: Tensor | Edges,
     *,
     model_kwargs: Mapping[str, Any] | None = None,
-    threshold: float | None = None,
+    answers: Answers | None = None,
 ) -> Tensor | None:
     """Return the model's class of each node (N,).
 
-    None where the model need not be able to run on the whole graph: for sparse features, and for
-    a graph that is not in memory.
+    None where its answers are none, and where it need not be able to run on the whole graph: for
+    sparse features, and for a graph that is not in memory.
     """
+    said = ClassAnswers() if answers is None else answers
+    if not said.has_classes:
+        return None
     everything = x if isinstance(x, Tensor) else x.in_memory
     edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory
     if everything is None or everything.layout != torch.strided or edges is None:
         return None
-    predictor = Predictor(model, reading=Classes(threshold))
+    predictor = Predictor(model, reading=said.reading)
     return predictor.scores(everything, edges, model_kwargs or {}).argmax(dim=1).cpu()

@@ -14,9 +14,10 @@ from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
 from zorro.explanation.sentence import phrases
 from zorro.graph.names import Labels, label
+from zorro.question import Level, Query
 from zorro.runs import Run
-from zorro.show import palette
-from zorro.show.page import contents
+from zorro.show.page import answers, contents
+from zorro.show.page.address import Address, address_of
 from zorro.show.page.contents import Contents
 from zorro.show.page.surroundings import Elements, Surroundings, group_name, significant
 from zorro.show.scene import Scene
@@ -26,7 +27,6 @@ Alternatives = Mapping[int, Sequence[Explanation]]
 
 _SIZES = ("graphs", "nodes", "features", "edges")
 _MOST_STEPS = 600
-_MOST_CLASSES = 4  # of which the probability is given
 
 
 def of_run(
@@ -36,7 +36,7 @@ def of_run(
     held = contents.read(run)
     others = alternatives or {}
     details = {
-        str(e.query.index): detail(e, surroundings, others.get(e.query.index, ()))
+        str(address_of(e.query)): detail(e, surroundings, others.get(e.query.key, ()))
         for e in held.explanations
     }
     return {
@@ -44,7 +44,7 @@ def of_run(
         "rows": [row(e, surroundings) for e in held.explanations],
         "details": details,
         "failures": failures(held),
-        "unreadable": unreadable(held),
+        "unreadable": unreadable(held, run.level),
         "labels": labels(surroundings, details.values()),
     }
 
@@ -55,6 +55,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
     manifest = run.manifest
     parameters = manifest["parameters"]
     measured = [e.fidelity.samples for e in explanations]
+    judged = [(e, surroundings.truth(e.query)) for e in explanations]
     return {
         "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
         "asked": run.asked,
@@ -66,7 +67,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
             kind: _median(len(e.elements(kind)) for e in explanations) for kind in kinds_of(run)
         },
         "medianSize": _median(e.graph.num_nodes for e in explanations),
-        "right": _right(explanations, surroundings),
+        "answers": surroundings.answers.summary(judged),
         "tau": parameters["tau"],
         "delta": parameters.get("delta"),
         "search": parameters["search"],
@@ -74,25 +75,29 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "seed": parameters["seed"],
         "samples": parameters["samples"],
         "unseenSamples": sorted({min(measured), max(measured)}) if measured else [],
-        "whyNot": parameters.get("why_not"),
+        "whyNot": _other(parameters.get("why_not")),
         "contrast": parameters.get("contrast"),
         "data": {name: manifest["data"].get(name) for name in _SIZES},
         "model": manifest["model"]["class"],
         "versions": manifest["versions"],
         "made": manifest["made"]["at"],
         "hasGraph": surroundings.has_graph,
-        "hasTruth": surroundings.has_truth,
+        "hasTruth": any(truth is not None for _, truth in judged),
     }
+
+
+def _other(why_not: int | Sequence[int] | None) -> Address | None:
+    """Return what answers were asked against, as it is told in addresses: a class, or a link."""
+    return "-".join(map(str, why_not)) if isinstance(why_not, Sequence) else why_not
 
 
 def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
     """Return what the table shows of an explanation."""
     e = explanation
     return {
-        "query": e.query.index,
-        "class": e.predicted_class,
-        "probability": _rounded(e.probability),
-        "truth": surroundings.truth(e.query.index),
+        "query": address_of(e.query),
+        **answers.row(e),
+        "truth": surroundings.truth(e.query),
         **{kind: _count(e, kind) for kind in KEPT},
         "fidelity": _rounded(e.fidelity.value),
         "status": e.status,
@@ -102,14 +107,25 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
 
 def failures(held: Contents) -> list[Plain]:
     """Return the queries that could not be explained, and why."""
-    return [{"query": failure.query.key, "error": failure.error} for failure in held.failures]
+    return [
+        {"query": address_of(failure.query), "error": failure.error} for failure in held.failures
+    ]
 
 
-def unreadable(held: Contents) -> list[Plain]:
+def unreadable(held: Contents, level: Level) -> list[Plain]:
     """Return the rows that cannot be read, and why."""
     return [
-        {"position": one.position, "query": one.key, "reason": one.reason} for one in held.damaged
+        {"position": one.position, "query": _told(level, one.key), "reason": one.reason}
+        for one in held.damaged
     ]
+
+
+def _told(level: Level, key: int | None) -> Address | None:
+    """Return the address of the query that has a key, None if none has."""
+    try:
+        return None if key is None else address_of(Query.of_key(level, key))
+    except ValueError:
+        return None
 
 
 def detail(
@@ -118,9 +134,10 @@ def detail(
     alternatives: Sequence[Explanation] = (),
 ) -> Plain:
     """Return what is shown of an explanation when it is opened."""
-    e, query = explanation, explanation.query.index
+    e, query = explanation, explanation.query
     scene = surroundings.scene(query, e.nodes, hops=e.graph.hops)
     context = None if e.graph.whole else e.graph.context
+    other = None if e.versus is None else e.versus.other
     return {
         "sentence": [
             [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
@@ -138,7 +155,7 @@ def detail(
         "attempts": None if e.certificate is None else e.certificate.attempts,
         "tau": e.parameters.tau,
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
-        "probabilities": likeliest(e.probabilities, against=e.versus.other if e.versus else None),
+        "probabilities": answers.likeliest(e.probabilities, against=other),
         "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
         "scene": None if scene is None else drawing(query, scene, surroundings),
         "lookedAt": surroundings.looked_at(
@@ -163,26 +180,27 @@ def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
             shown[FEATURES].update(one["values"]["features"])
         if one["scene"] is not None:
             shown[NODES].update(node[0] for node in one["scene"]["nodes"])
-    kinds = surroundings.kinds
+    kinds, classes = surroundings.kinds, surroundings.answers.class_names(names)
     return {
         "level": surroundings.level,
+        "answer": surroundings.answers.kind,
         "node": names.node,
         "feature": names.feature,
         "graph": names.graph,
-        "classes": {str(number): names.of_class(number) for number in _numbers(names.classes)},
+        "classes": {str(number): text for number, text in _pairs(classes)},
         "nodes": _named(names.nodes, shown[NODES]),
         "features": {**_named(names.features, shown[FEATURES]), **_groups(surroundings)},
-        "colours": list(palette.CLASSES),
+        "colours": list(surroundings.class_colours),
         "kinds": {
-            "names": {str(number): kinds.name(number) for number in _numbers(kinds.names)},
-            "colours": [kinds.colour(number) for number in _numbers(kinds.names)],
+            "names": {str(number): text for number, text in _pairs(kinds.names)},
+            "colours": list(kinds.colours),
             "areAtoms": kinds.are_atoms,
         },
     }
 
 
-def _numbers(named: Labels) -> Iterable[int]:
-    return named.keys() if isinstance(named, Mapping) else range(len(named))
+def _pairs(named: Labels) -> Iterable[tuple[int, str]]:
+    return named.items() if isinstance(named, Mapping) else enumerate(named)
 
 
 def _groups(surroundings: Surroundings) -> dict[str, str]:
@@ -216,12 +234,6 @@ def _count(explanation: Explanation, kind: Kind) -> int | None:
     return None if members is None else len(members)
 
 
-def _right(explanations: Sequence[Explanation], surroundings: Surroundings) -> int | None:
-    if not surroundings.has_truth:
-        return None
-    return sum(surroundings.truth(e.query.index) == e.predicted_class for e in explanations)
-
-
 def measured(fidelity: FidelityEstimate) -> Plain:
     """Return a fidelity with its interval."""
     return {
@@ -234,7 +246,7 @@ def measured(fidelity: FidelityEstimate) -> Plain:
 
 
 def values(
-    query: int, nodes: Sequence[int] | None, features: Elements | None, surroundings: Surroundings
+    query: Query, nodes: Sequence[int] | None, features: Elements | None, surroundings: Surroundings
 ) -> Plain | None:
     """Return what a heat map shows, None if there is nothing to show."""
     shown = surroundings.values(query, nodes, features)
@@ -243,22 +255,17 @@ def values(
     return {"nodes": list(shown.nodes), "features": shown.features, "rows": shown.rows}
 
 
-def likeliest(probabilities: Sequence[float], *, against: int | None = None) -> list[list[Any]]:
-    """Return [class, probability] of the likeliest classes, and of the one it was asked against."""
-    order = sorted(range(len(probabilities)), key=lambda number: -probabilities[number])
-    shown = order[:_MOST_CLASSES]
-    if against is not None and against not in shown:
-        shown.append(against)
-    return [[number, _rounded(probabilities[number])] for number in shown]
-
-
-def drawing(query: int, scene: Scene, surroundings: Surroundings) -> Plain:
+def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
     """Return a drawing: nodes as [id, x, y, hop, selected, kind], edges flat.
 
-    The first node is the query, if `centred`; bonds are those of the edges, if they are known.
+    The first `centre` nodes are those that are asked about, `inner` hops from the middle; between
+    which of them a link is asked about is told by their places, flat too. Bonds are those of the
+    edges, if they are known.
     """
     return {
-        "centred": scene.query is not None,
+        "centre": len(scene.centre),
+        "inner": scene.inner,
+        "asked": [place for pair in scene.asked for place in pair],
         "nodes": [
             [
                 node.id,

@@ -1,4 +1,4 @@
-"""What explanations lie in: all that differs between those of nodes and those of whole graphs."""
+"""What explanations lie in: all that differs between those of nodes, of links and of graphs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Protocol
 
 import torch
 
+from zorro.errors import InputError
 from zorro.graph.features import Features
-from zorro.graph.names import Labels, Names, label
-from zorro.question import Level
+from zorro.graph.names import Labels, Names, counted, label
+from zorro.question import Level, Query
 from zorro.show import palette
+from zorro.show.page.address import Address
+from zorro.show.page.answers import Answers, Truth
 from zorro.show.scene import Scene
 
 Elements = Sequence[Sequence[int]]  # each with its columns
@@ -39,11 +42,16 @@ class NodeKinds:
         """Return what a kind is called."""
         return label(self.names, number) or f"class {number}"
 
+    @property
+    def colours(self) -> Sequence[str]:
+        """The colours of the kinds, by number; after the last they begin again."""
+        if self.are_atoms:
+            return [palette.atom_colour(self.name(number)) for number in range(len(self.names))]
+        return palette.CLASSES
+
     def colour(self, number: int) -> str:
         """Return the colour of a kind."""
-        if self.are_atoms:
-            return palette.atom_colour(self.name(number))
-        return palette.class_colour(number)
+        return self.colours[number % len(self.colours)]
 
 
 @dataclass(frozen=True)
@@ -114,17 +122,52 @@ def group_name(members: Sequence[int], names: Names) -> str:
     return f"{names.feature}s {listed}" if None in given else listed
 
 
+def within_hops(
+    names: Names, candidates: int, context: int | None, hops: int, *, of: str = ""
+) -> str:
+    """Say how far away nodes were looked at, and how many more were needed.
+
+    Args:
+        names: of the data set.
+        candidates: how many nodes could be kept.
+        context: how many more were needed; None if the whole graph was taken.
+        hops: how far candidates were looked for.
+        of: from where they were counted, if that is to be said.
+    """
+    within = f"{names.counted('nodes', candidates)} within {counted(hops, 'hop')}{of}"
+    if context is None:
+        return f"{within}, evaluated on the whole graph"
+    return f"{within}, evaluated with {names.counted('nodes', context)} of context"
+
+
+def other_class(address: Address) -> int:
+    """Return the class that an answer is compared with, or raise `InputError`."""
+    if not isinstance(address, int):
+        raise InputError(f"why_not: expected the number of a class, got {address}")
+    return address
+
+
 class Surroundings(Protocol):
     """A graph or graphs, and the model's answers, as far as they are at hand."""
 
     @property
     def level(self) -> Level:
-        """Whether nodes are asked about, or graphs."""
+        """Whether nodes are asked about, links or graphs."""
+        ...
+
+    @property
+    def counted(self) -> str:
+        """What of the data the numbers of queries count: its nodes, or its graphs."""
         ...
 
     @property
     def names(self) -> Names:
         """Of nodes, features and classes."""
+        ...
+
+    @property
+    def answers(self) -> Answers:
+        """What the model says of queries."""
         ...
 
     @property
@@ -138,22 +181,22 @@ class Surroundings(Protocol):
         ...
 
     @property
+    def class_colours(self) -> Sequence[str]:
+        """The colours of the model's classes."""
+        ...
+
+    @property
     def has_graph(self) -> bool:
         """Whether drawings can be made and values shown."""
         ...
 
-    @property
-    def has_truth(self) -> bool:
-        """Whether it is known which answers are right."""
-        ...
-
     def scene(
-        self, query: int, selected: Sequence[int], *, hops: int, most: int | None = None
+        self, query: Query, selected: Sequence[int], *, hops: int, most: int | None = None
     ) -> Scene | None:
         """Return how a query is laid out with some nodes selected.
 
         Args:
-            query: its number.
+            query: that was asked.
             selected: ids of nodes.
             hops: how far a node's neighbourhood reaches.
             most: how many nodes are shown that are not selected; as many as can be read when None.
@@ -161,34 +204,43 @@ class Surroundings(Protocol):
         ...
 
     def values(
-        self, query: int, nodes: Sequence[int] | None, features: Elements | None
+        self, query: Query, nodes: Sequence[int] | None, features: Elements | None
     ) -> ShownValues | None:
         """Return the values that a set rests on, None if they are not known or say nothing.
 
         Args:
-            query: its number.
+            query: that was asked.
             nodes: that are kept; None if all are.
             features: that are kept, each with the columns that it has; None if all are.
         """
         ...
 
-    def centre(self, query: int) -> int | None:
-        """Return the node that the query is, None if it is none."""
+    def other(self, address: Address, count: int) -> int | tuple[int, int]:
+        """Return what an answer is compared with, as an explainer takes it, or raise `InputError`.
+
+        Args:
+            address: a class; of links another link.
+            count: of nodes, or graphs.
+        """
         ...
 
-    def truth(self, query: int) -> int | None:
-        """Return the true class of a query, None if it is not known."""
+    def centre(self, query: Query) -> tuple[int, ...]:
+        """Return the nodes that are asked about, none if it is the graph as a whole."""
         ...
 
-    def kind(self, query: int, node: int) -> int | None:
+    def truth(self, query: Query) -> Truth | None:
+        """Return what is right for a query, None if it is not known."""
+        ...
+
+    def kind(self, query: Query, node: int) -> int | None:
         """Return by which number a node of a query's graph is coloured, None if by none."""
         ...
 
-    def kinds_of_all(self, query: int) -> list[int] | None:
+    def kinds_of_all(self, query: Query) -> list[int] | None:
         """Return the kinds of all nodes, by which they are named; None if they have other names."""
         ...
 
-    def node_label(self, query: int, node: int) -> str:
+    def node_label(self, query: Query, node: int) -> str:
         """Return a short name of a node."""
         ...
 

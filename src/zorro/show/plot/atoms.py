@@ -19,7 +19,7 @@ _LETTERS = 9.0  # points
 
 def symbols_of(scene: Scene, node_names: Labels | None) -> Mapping[int, str] | None:
     """Return what is written into nodes, None if they are not named or the names are too long."""
-    if scene.query is not None or not node_names:
+    if scene.centre or not node_names:
         return None
     names = {node.id: label(node_names, node.id) or "" for node in scene.nodes}
     return names if all(0 < len(name) <= _LONGEST for name in names.values()) else None

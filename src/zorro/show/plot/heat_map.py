@@ -43,10 +43,10 @@ def features(
     feature_names: Labels | None = None,
     node_names: Labels | None = None,
 ) -> Figure:
-    """Draw the selected features' values at the selected nodes, the query's in the first row.
+    """Draw the selected features' values at the selected nodes, the query's in the first rows.
 
-    Where sets are of features alone, these are the values of the query, or of all nodes of a
-    graph; where they are of nodes alone, of all features.
+    Where sets are of features alone, these are the values of the query, of both ends of a link, or
+    of all nodes of a graph; where they are of nodes alone, of all features.
 
     Values that are all 0 or 1 are drawn as absent and present, signed values around 0, others on
     a scale from light to dark.
@@ -62,10 +62,10 @@ def features(
     check_explanation(explanation)
     check_labels("feature_names", feature_names or {}, explanation.graph.num_features)
     check_labels("node_names", node_names or {}, explanation.graph.num_nodes)
-    asked = explanation.query.index if explanation.query.level == "node" else None
-    every = range(explanation.graph.num_nodes) if asked is None else [asked]
-    kept = explanation.nodes if NODES in explanation.selected else every
-    nodes = sorted(kept, key=lambda node: (node != asked, node))
+    asked = explanation.query.seeds[:2]
+    every = asked or range(explanation.graph.num_nodes)
+    kept = explanation.nodes if NODES in explanation.selected else tuple(every)
+    nodes = sorted(kept, key=lambda node: (node not in asked, node))
     every_feature = range(explanation.graph.num_features)
     chosen = list(explanation.features if FEATURES in explanation.selected else every_feature)
     values = _values(explanation, x, nodes, chosen)  # (nodes, features)
@@ -82,8 +82,8 @@ def features(
     axes = figure.add_axes((left / width, below / height, inner[0] / width, inner[1] / height))
     mesh = _draw_cells(axes, values, lines=min(cell_width, cell_height) > 0.1)
     _name_ticks(axes, rows, columns, cell_width=cell_width, cell_height=cell_height)
-    if nodes[0] == asked:
-        axes.get_yticklabels()[0].set_fontweight("bold")
+    for label, node in zip(axes.get_yticklabels(), nodes, strict=False):
+        label.set_fontweight("bold" if node in asked else "normal")
     if _is_binary(values):
         _draw_key(axes, mesh)
     else:

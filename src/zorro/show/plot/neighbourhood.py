@@ -1,9 +1,10 @@
-"""An explanation drawn on the neighbourhood of its node, or on its graph."""
+"""An explanation drawn on the neighbourhood of its node or link, or on its graph."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -11,21 +12,24 @@ from torch import Tensor
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.graph.edge_index import Edges, EdgesByReceiver
-from zorro.graph.names import Labels, check_labels, counted, label
+from zorro.graph.names import LINK_CLASSES, Labels, check_labels, counted, label
+from zorro.question import Level, Query
 from zorro.show import palette
 from zorro.show.graph_scene import graph_scene, layout_of
+from zorro.show.link_scene import link_scene
 from zorro.show.plot.arguments import check_explanation, check_size, class_numbers
 from zorro.show.plot.atoms import draw_atoms, symbols_of
 from zorro.show.plot.canvas import new_figure
 from zorro.show.plot.labels import font_size
 from zorro.show.plot.names import name_of
 from zorro.show.plot.stage import (
+    ASKED_STYLE,
     RING_STYLE,
     Stage,
     draw_ground,
     draw_hidden,
     draw_labels,
-    draw_query_ring,
+    draw_query_rings,
     labels_of,
     stage_of,
 )
@@ -60,7 +64,8 @@ def explanation(
     """Draw an explanation's nodes among their neighbours, or in their graph.
 
     A node that was asked about stands in the centre with a ring around it, nodes that are as many
-    hops away on one ring. Selected nodes are filled and labelled, an unselected query is hollow,
+    hops away on one ring. Of a link both ends stand there, and it is dashed: it carries no
+    messages. Selected nodes are filled and labelled, an unselected query is hollow,
     all others are faint. A graph that was asked about is drawn as a whole; names of its nodes that
     have one or two letters, as atoms have, are written into them.
 
@@ -72,7 +77,7 @@ def explanation(
         edge_index: of the whole graph; grouped by receiver it need not be indexed again. Of a
             graph that was asked about its own (2, E).
         classes: (N,), by which nodes are coloured: predicted or true.
-        class_names: of the classes, for the legend.
+        class_names: of the classes, for the legend; a link that is there or not is called that.
         node_names: shown instead of ids.
         edge_names: what each edge of a graph that was asked about is: `"double"`, `"triple"` and
             `"aromatic"` are drawn so.
@@ -86,12 +91,10 @@ def explanation(
     check_labels("node_names", node_names or {}, total)
     check_labels("class_names", class_names or {}, None)
     colour_by = None if classes is None else class_numbers(classes, total)
-    if explanation.query.level == "graph":
-        scene = _of_graph(explanation, edge_index, node_names, edge_names, hops)
-    else:
-        scene = _of_node(explanation, edge_index, edge_names, hops, most_context)
+    draw = _SCENES[explanation.query.level]
+    scene = draw(explanation, edge_index, node_names, edge_names, hops, most_context)
     symbols = symbols_of(scene, node_names)
-    kept = [node for node in scene.nodes if node.selected or node.id == scene.query]
+    kept = [node for node in scene.nodes if node.selected or node.id in scene.centre]
     stage = stage_of(scene)
     named = [] if symbols else kept
     labels = labels_of(scene, stage, named, lambda node: name_of(node_names, node))
@@ -108,8 +111,8 @@ def explanation(
         draw_atoms(axes, scene, symbols)
     else:
         _draw_nodes(axes, scene, stage, colour_by)
-    if scene.query is not None:
-        draw_query_ring(axes, stage)
+    if scene.centre:
+        draw_query_rings(axes, scene, stage)
     draw_labels(axes, labels, font_size(len(kept)))
     draw_hidden(axes, scene)
     _draw_legend(figure, keys, at=(across, up))
@@ -125,22 +128,30 @@ def explanation(
     return figure
 
 
-def _of_node(
+def _around(
+    layout: Callable[..., Scene],
     explanation: Explanation,
     edge_index: Tensor | Edges | EdgesByReceiver,
+    node_names: Labels | None,
     edge_names: Sequence[str | None] | None,
     hops: int | None,
     most_context: int,
 ) -> Scene:
+    """Return the neighbourhood of a node or of a link's ends, as `layout` lays it out."""
+    query = explanation.query
     if edge_names is not None:
-        raise InputError("edge_names: expected none for an explanation of a node")
-    return scene_of(
-        explanation.node,
+        raise InputError(f"edge_names: expected none for an explanation of a {query.level}")
+    return layout(
+        query,
         explanation.nodes,
         edge_index,
         hops=explanation.graph.hops if hops is None else hops,
         most_context=most_context,
     )
+
+
+def _node_scene(query: Query, *given: Any, **options: Any) -> Scene:
+    return scene_of(query.index, *given, **options)
 
 
 def _of_graph(
@@ -149,6 +160,7 @@ def _of_graph(
     node_names: Labels | None,
     edge_names: Sequence[str | None] | None,
     hops: int | None,
+    most_context: int,
 ) -> Scene:
     if hops is not None:
         raise InputError(f"hops: expected none for an explanation of a graph, got {hops}")
@@ -173,6 +185,15 @@ def _of_graph(
     return graph_scene(explanation.nodes, layout)
 
 
+# What the two answers are called where classes are those of nodes.
+_ANSWERS: Mapping[Level, Labels] = {"link": LINK_CLASSES}
+_SCENES: Mapping[Level, Callable[..., Scene]] = {
+    "node": partial(_around, _node_scene),
+    "link": partial(_around, link_scene),
+    "graph": _of_graph,
+}
+
+
 def _marker(number: int) -> str:
     """Return the marker of a class: colours that are used again have another one."""
     return MARKERS[palette.repetition(number) % len(MARKERS)]
@@ -182,7 +203,7 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
     """Draw all nodes, those alike but for place and colour at once."""
     alike = defaultdict(list)
     for node in scene.nodes:
-        kind = "selected" if node.selected else "query" if node.id == scene.query else "context"
+        kind = "selected" if node.selected else "query" if node.id in scene.centre else "context"
         marker = "o" if classes is None else _marker(classes[node.id])
         alike[kind, marker].append(node)
     for (kind, marker), nodes in alike.items():
@@ -215,14 +236,18 @@ def _keys(
     hollow = {"markerfacecolor": "white", "markeredgecolor": palette.CONTEXT, "markersize": 8}
     faint = hollow if has_symbols else {"markersize": 4, "color": palette.CONTEXT}
     ring = {"markerfacecolor": "none", "markeredgecolor": palette.INK}
-    asked = [({"marker": "o", "markersize": 11, **ring}, "query")]
+    whose = "query" if len(scene.centre) < 2 else "ends"
+    asked = [({"marker": "o", "markersize": 11, **ring}, whose)]
+    for place, name in enumerate(("asked about", "compared with")[: len(scene.asked)]):
+        colour = palette.CONTEXT if place else palette.ASKED
+        asked.append(({"linestyle": ASKED_STYLE, "linewidth": 2.0, "color": colour}, name))
     keys: list[tuple[dict[str, Any], str]] = [
-        *(asked if scene.query is not None else []),
+        *(asked if scene.centre else []),
         ({"marker": "o", "markersize": 8, "color": plain}, "selected"),
     ]
-    if any(not node.selected and node.id != scene.query for node in scene.nodes):
+    if any(not node.selected and node.id not in scene.centre for node in scene.nodes):
         keys.append(({"marker": "o", **faint}, "not selected"))
-    if len(scene.nodes) > 1 and scene.query is not None:
+    if len(scene.nodes) > len(scene.centre) > 0:
         keys.append(({"linestyle": RING_STYLE, "color": palette.LINE}, "1, 2, … hops away"))
     shown = (
         [] if classes is None or has_symbols else sorted({classes[node.id] for node in scene.nodes})
@@ -256,18 +281,29 @@ def _draw_legend(
 
 
 def _title(explanation: Explanation, class_names: Labels | None, node_names: Labels | None) -> str:
-    predicted = explanation.predicted_class
+    predicted, told = explanation.predicted_class, explanation.label
     name = explanation.answer
-    if predicted is not None and explanation.label is None:
+    if len(explanation.probabilities) == len(LINK_CLASSES):
+        class_names = _ANSWERS.get(explanation.query.level, class_names)
+    if predicted is not None and told is None:
         name = name_of(class_names, predicted, otherwise=name)
+    elif told is not None and label(class_names or {}, told) is not None:
+        name = f"{'' if predicted else 'not '}{name_of(class_names, told)}"
     fidelity, query = explanation.fidelity, explanation.query
-    names = node_names if query.level == "node" else None
     size = " × ".join(
         counted(len(explanation.elements(kind)), kind.removesuffix("s"))
         for kind in explanation.selected
     )
     return (
-        f"{name_of(names, query.index, otherwise=str(query))} → {name}\n"
+        f"{_asked(query, node_names)} → {name}\n"
         f"{size}, fidelity "
         f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}]"
     )
+
+
+def _asked(query: Query, node_names: Labels | None) -> str:
+    """Return what was asked about: a node or both ends of a link, by name if they have some."""
+    ends = query.seeds[:2]
+    if not ends or all(label(node_names or {}, end) is None for end in ends):
+        return str(query)
+    return "–".join(name_of(node_names, end) for end in ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,9 @@ from zorro.explanation import Explanation
 from zorro.graph.edge_index import Edges, EdgesByReceiver
 from zorro.graph.names import Labels, check_labels, counted
 from zorro.methods.masks import Masks
+from zorro.question import Query
 from zorro.show import palette
+from zorro.show.link_scene import link_scene
 from zorro.show.plot.arguments import check_size
 from zorro.show.plot.canvas import new_figure
 from zorro.show.plot.labels import Label, font_size
@@ -25,7 +27,7 @@ from zorro.show.plot.stage import (
     draw_ground,
     draw_hidden,
     draw_labels,
-    draw_query_ring,
+    draw_query_rings,
     labels_of,
     stage_of,
 )
@@ -47,7 +49,7 @@ _CONTEXT = 4.5  # points, the diameter of a node that is not marked
 
 def compare(
     answers: Mapping[str, Answer],
-    query: int,
+    query: int | tuple[int, int],
     edge_index: Tensor | Edges | EdgesByReceiver,
     *,
     candidates: Tensor | Sequence[int] | None = None,
@@ -67,7 +69,7 @@ def compare(
     Args:
         answers: by the method's name: an explanation, ids of nodes, values by node id, or masks
             of the candidates.
-        query: the node whose prediction is explained.
+        query: the node whose prediction is explained, or the ends of a link.
         edge_index: of the whole graph, in memory, stored, or grouped by receiver.
         candidates: (n,), ids of the nodes that masks speak of.
         node_names: shown instead of ids.
@@ -75,7 +77,8 @@ def compare(
         top: how many nodes of a soft mask are selected.
         most_context: how many nodes that no method selects are shown.
     """
-    panels = _panels(answers, query, candidates, top)
+    asked = Query("link", *query) if isinstance(query, tuple) else Query("node", query)
+    panels = _panels(answers, asked, candidates, top)
     check_labels("node_names", node_names or {}, None)
     looked_at = [answer.graph for answer in answers.values() if isinstance(answer, Explanation)]
     for graph in looked_at:
@@ -85,7 +88,10 @@ def compare(
     if hops is None:
         raise InputError("hops: expected a number, since no explanation says how far to look")
     selected = sorted({node for panel in panels for node in panel.selected})
-    scene = scene_of(query, selected, edge_index, hops=hops, most_context=most_context)
+    if isinstance(query, tuple):
+        scene = link_scene(asked, selected, edge_index, hops=hops, most_context=most_context)
+    else:
+        scene = scene_of(query, selected, edge_index, hops=hops, most_context=most_context)
     rows = math.ceil(len(panels) / _MOST_COLUMNS)
     columns = math.ceil(len(panels) / rows)
     stage = stage_of(scene, least=3.2, most=max(3.6, 16.0 / columns))
@@ -128,7 +134,7 @@ class _Panel:
 
 def _panels(
     answers: Mapping[str, Answer],
-    query: int,
+    query: Query,
     candidates: Tensor | Sequence[int] | None,
     top: int,
 ) -> list[_Panel]:
@@ -145,7 +151,13 @@ def _panels(
     return [_panel(name, answer, query, ids, top) for name, answer in answers.items()]
 
 
-def _panel(name: str, answer: Answer, query: int, candidates: list[int] | None, top: int) -> _Panel:
+def _panel(
+    name: str,
+    answer: Answer,
+    query: Query,
+    candidates: list[int] | None,
+    top: int,
+) -> _Panel:
     values = _values(f"answers[{name!r}]", answer, query, candidates)
     if values is None:
         return _Panel(name, None, soft=False, selected=())
@@ -160,13 +172,13 @@ def _panel(name: str, answer: Answer, query: int, candidates: list[int] | None, 
 
 
 def _values(
-    argument: str, answer: Answer, query: int, candidates: list[int] | None
+    argument: str, answer: Answer, query: Query, candidates: list[int] | None
 ) -> dict[int, float] | None:
     """Return the importance of each node that a method speaks of, None if it speaks of none."""
     if isinstance(answer, Explanation):
-        if answer.node != query:
+        if replace(answer.query, rivals=()) != query:
             raise InputError(
-                f"{argument}: expected an explanation of node {query}, got one of {answer.node}"
+                f"{argument}: expected an explanation of {query}, got one of {answer.query}"
             )
         return dict.fromkeys(answer.nodes, 1.0)
     if isinstance(answer, Masks):
@@ -211,9 +223,9 @@ def _mask_values(
 def _named(panel: _Panel, scene: Scene) -> list[SceneNode]:
     """Return the nodes that are labelled: the query, then those with the highest values."""
     values = panel.values or {}
-    chosen = {node for node in panel.selected if values[node] >= _LEAST_LABELLED} - {scene.query}
+    chosen = {node for node in panel.selected if values[node] >= _LEAST_LABELLED} - {*scene.centre}
     named = [node for node in scene.nodes if node.id in chosen]
-    return [scene.nodes[0], *sorted(named, key=lambda node: -values[node.id])]
+    return [*scene.nodes[: len(scene.centre)], *sorted(named, key=lambda node: -values[node.id])]
 
 
 def _draw_panel(
@@ -243,7 +255,7 @@ def _draw_panel(
             zorder=3 if kind == "marked" else 2,
             gid=kind,
         )
-    draw_query_ring(axes, stage)
+    draw_query_rings(axes, scene, stage)
     draw_labels(axes, labels, font_size(len(named)))
     axes.set_title(
         f"{name_of({0: panel.name}, 0)}\n{_summary(panel)}", fontsize=9, parse_math=False

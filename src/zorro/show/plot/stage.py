@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from zorro.show.bonds import strokes
-from zorro.show.palette import INK, LINE
+from zorro.show.palette import ASKED, CONTEXT, INK, LINE
 from zorro.show.plot.labels import Label, font_size, placed
 from zorro.show.scene import Scene, SceneNode
 
@@ -25,6 +25,7 @@ _RING = 8.0  # points that the query's ring is wider than a node
 _BESIDE = 0.1  # hops between the lines of one bond
 _MANY_LINES = 150  # more edges than these are drawn thin
 RING_STYLE = (0, (4, 4))
+ASKED_STYLE = (0, (3, 2))
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def stage_of(scene: Scene, *, least: float = 4.0, most: float = 12.0) -> Stage:
         _around([node.y for node in scene.nodes]),
     )
     span = max(right - left, top - bottom)
-    per_edge = _PER_EDGE if scene.query is None else _PER_HOP
+    per_edge = _PER_HOP if scene.centre else _PER_EDGE
     side = max(least, per_edge * span, _PER_NODE * math.sqrt(selected))
     node = 11.0 if selected <= 40 else 8.0 if selected <= 120 else 6.5
     return Stage(left, right, bottom, top, min(most, side) / span, node)
@@ -80,7 +81,7 @@ def labels_of(
     return placed(
         [(node.x, node.y) for node in nodes],
         [name(node.id) for node in nodes],
-        radii=[(stage.node + (_RING if node.id == scene.query else 0)) / 2 for node in nodes],
+        radii=[(stage.node + (_RING if node.id in scene.centre else 0)) / 2 for node in nodes],
         size=font_size(len(nodes)),
         points_per_unit=stage.inches_per_hop * _POINTS,
     )
@@ -95,7 +96,14 @@ def draw_ground(axes: Axes, scene: Scene, stage: Stage, strong: Collection[int])
     axes.set_axis_off()
     for hop in range(1, max(node.hop for node in scene.nodes) + 1):
         axes.add_patch(
-            Circle((0, 0), hop, fill=False, color=LINE, linewidth=0.8, linestyle=RING_STYLE)
+            Circle(
+                (0, 0),
+                hop + scene.inner,
+                fill=False,
+                color=LINE,
+                linewidth=0.8,
+                linestyle=RING_STYLE,
+            )
         )
     is_strong = [node.id in strong for node in scene.nodes]
     for wanted, colour, widest in ((False, LINE, 0.7), (True, "#7A8087", 1.3)):
@@ -162,11 +170,23 @@ def draw_hidden(axes: Axes, scene: Scene) -> None:
         )
 
 
-def draw_query_ring(axes: Axes, stage: Stage) -> None:
-    """Mark the query, in the centre."""
+def draw_query_rings(axes: Axes, scene: Scene, stage: Stage) -> None:
+    """Mark the nodes that are asked about, and the links between them, which are dashed."""
+    for place, pair in enumerate(scene.asked):
+        one, other = (scene.nodes[end] for end in pair)
+        axes.plot(
+            [one.x, other.x],
+            [one.y, other.y],
+            color=CONTEXT if place else ASKED,
+            linewidth=2.0,
+            linestyle=ASKED_STYLE,
+            zorder=1.5,
+            gid="asked",
+        )
+    centre = scene.nodes[: len(scene.centre)]
     axes.scatter(
-        [0],
-        [0],
+        [node.x for node in centre],
+        [node.y for node in centre],
         s=(stage.node + _RING) ** 2,
         facecolors="none",
         edgecolors=INK,

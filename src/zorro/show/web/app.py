@@ -19,11 +19,16 @@ from fastapi import Path as InPath
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import Field
 from starlette.exceptions import HTTPException as PlainHTTPException
 
+from zorro import question
+from zorro.cut import ComputationalGraph
 from zorro.elements import FEATURES, NODES
 from zorro.errors import InputError, ModelError, RunError, ZorroError
+from zorro.question.decision import Comparison
 from zorro.show.page import payload
+from zorro.show.page.address import ANY, address_of, query_at
 from zorro.show.page.contents import reason
 from zorro.show.web import limits
 from zorro.show.web.candidates import candidate_features, candidate_nodes
@@ -58,7 +63,11 @@ _NO_PAGE = "<!doctype html><title>zorro</title><p>The explorer's page is not ins
 
 Offered = Sequence[Served | Broken]
 RunNumber = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
-QueryNumber = Annotated[int, InPath(ge=0, le=limits.LARGEST_ID)]
+NodeId = Annotated[int, Field(ge=0, le=limits.LARGEST_ID)]
+QueryAddress = Annotated[str, InPath(pattern=ANY)]
+# The nodes whose links a link is compared with, and among how many of the first it is to stay.
+Among = Annotated[list[NodeId] | None, Query(max_length=limits.SELECTED)]
+Top = Annotated[int, Query(ge=1, le=limits.SELECTED)]
 JobId = Annotated[str, InPath(max_length=64)]
 
 
@@ -158,9 +167,9 @@ def _add_runs(app: FastAPI, runs: Offered, jobs: Jobs) -> None:
         response_model=dict[str, Any],
         responses=_problems(404, 409),
     )
-    def kept(run: RunNumber, query: QueryNumber) -> Response:
+    def kept(run: RunNumber, query: QueryAddress) -> Response:
         served = _served(runs, run)
-        detail = served.kept_detail(query)
+        detail = served.kept_detail(query_at("query", query, served.run.level))
         if detail is None:
             level = served.run.level
             raise HTTPException(404, f"query: the run holds no explanation of {level} {query}")
@@ -206,20 +215,20 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
     @app.post("/api/explain", status_code=202, responses=_problems(404, 409, 429))
     def explain(asked: ExplainRequest) -> Started:
         served = _live(runs, asked.run)
-        _check_query(served, asked.query)
+        query = served.query(asked.query)
         if asked.method not in served.methods:
             raise InputError(f"method: expected one of {', '.join(served.methods)}")
         if asked.method != ZORRO and asked.why_not is not None:
             raise InputError(f"why_not: {asked.method} cannot explain against a class")
         seconds = asked.max_seconds or limits.DEFAULT_SECONDS
-        work = partial(_explained, served, asked, seconds, others)
+        work = partial(_explained, served, asked, query, seconds, others)
         return Started(job=jobs.start(work, max_seconds=seconds).id)
 
     @app.post("/api/fidelity", responses=_problems(404, 409, 429))
     async def fidelity(asked: FidelityRequest) -> Fidelity:
         started = time.perf_counter()
         served = _live(runs, asked.run)
-        _check_query(served, asked.query)
+        query = served.query(asked.query)
         chosen = _chosen(served, asked)
         fresh = _fresh(served)
 
@@ -227,11 +236,14 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             meter = measuring.meter(
                 served,
                 asked.run,
-                asked.query,
+                query,
                 samples=min(asked.samples, fresh),
-                why_not=asked.why_not,
+                comparison=served.comparison(asked.why_not, asked.among, asked.top),
             )
-            found = meter.fidelity(nodes=chosen["nodes"], features=chosen["features"])
+            scores = meter.scores(
+                meter.selection(nodes=chosen["nodes"], features=chosen["features"])
+            )
+            found = meter.judged(scores)
             return Fidelity(
                 fidelity=found.value,
                 low=found.lower,
@@ -239,6 +251,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 samples=found.samples,
                 hits=found.hits,
                 seconds=round(time.perf_counter() - started, 4),
+                outputs=served.surroundings.answers.outputs(scores),
             )
 
         return await measuring.do(measured)
@@ -246,16 +259,19 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
     @app.get("/api/runs/{run}/drawings/{query}", responses=_problems(404, 409, 429))
     async def drawing(
         run: RunNumber,
-        query: QueryNumber,
+        query: QueryAddress,
         most: Annotated[int, Query(ge=0, le=limits.CONTEXT)] = 400,
+        among: Among = None,
+        top: Top = 1,
     ) -> Drawing:
         served = _live(runs, run)
-        _check_query(served, query)
+        asked = served.query(query)
+        comparison = served.comparison(None, among, top)
 
         def drawn() -> Drawing:
-            graph = measuring.meter(served, run, query, samples=min(200, _fresh(served))).graph
+            graph = _graph(measuring, served, run, asked, comparison)
             scene = served.surroundings.scene(
-                query, _selected(served, query), hops=graph.hops, most=most
+                graph.asked, _selected(served, asked), hops=graph.hops, most=most
             )
             assert scene is not None
             shown = {
@@ -266,8 +282,8 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 "scene": None,
             }
             return Drawing(
-                query=query,
-                scene=payload.drawing(query, scene, served.surroundings),
+                query=address_of(asked),
+                scene=payload.drawing(asked, scene, served.surroundings),
                 names=served.named(shown)["names"],
             )
 
@@ -279,24 +295,44 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
     )
     async def candidates(
         run: RunNumber,
-        query: QueryNumber,
+        query: QueryAddress,
         kind: Literal["nodes", "features"] = "features",
         search: Annotated[str, Query(max_length=100)] = "",
         limit: Annotated[int, Query(ge=1, le=limits.LISTED)] = 50,
+        among: Among = None,
+        top: Top = 1,
     ) -> Candidates:
         served = _live(runs, run)
-        _check_query(served, query)
+        asked = served.query(query)
+        comparison = served.comparison(None, among, top)
         listed = candidate_nodes if kind == "nodes" else candidate_features
 
         def found() -> Candidates:
-            graph = measuring.meter(served, run, query, samples=min(200, _fresh(served))).graph
+            graph = _graph(measuring, served, run, asked, comparison)
             return listed(graph, served.surroundings, search=search, limit=limit)
 
         return await measuring.do(found)
 
 
+def _graph(
+    measuring: Measuring,
+    served: Served,
+    run: int,
+    query: question.Query,
+    comparison: Comparison,
+) -> ComputationalGraph:
+    """Return what a query can see; to be asked where things are measured."""
+    samples = min(200, _fresh(served))
+    return measuring.meter(served, run, query, samples=samples, comparison=comparison).graph
+
+
 def _explained(
-    served: Served, asked: ExplainRequest, seconds: float, others: threading.Lock, job: Job
+    served: Served,
+    asked: ExplainRequest,
+    query: question.Query,
+    seconds: float,
+    others: threading.Lock,
+    job: Job,
 ) -> dict[str, Any]:
     """Return what is shown of a new explanation."""
     assert served.desks is not None
@@ -304,14 +340,17 @@ def _explained(
     tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
     if asked.method == ZORRO:
         explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
-            asked.query, why_not=asked.why_not, contrast=served.contrast, on_step=job.report
+            query.asked,
+            why_not=served.other(asked.why_not),
+            contrast=served.contrast,
+            on_step=job.report,
         )
         detail = served.detail(explanation)
     else:
         while not others.acquire(timeout=0.05):
             job.check()
         try:
-            detail = compare(served, desk, asked.query, asked.method, tau=tau)
+            detail = compare(served, desk, query, asked.method, tau=tau)
         finally:
             others.release()
     # Only now: a method that was stopped may have left its masks on the desk's model.
@@ -381,7 +420,7 @@ def _live(runs: Offered, number: int) -> Served:
     return served
 
 
-def _selected(served: Served, query: int) -> Sequence[int]:
+def _selected(served: Served, query: question.Query) -> Sequence[int]:
     """Return the nodes that a query's explanation rests on, none if there is none to read."""
     try:
         kept = served.kept(query)
@@ -394,12 +433,6 @@ def _fresh(served: Served) -> int:
     """Return how many samples there are that the run's searches cannot have seen."""
     assert served.desks is not None
     return served.desks.measuring.zorro.fresh_samples
-
-
-def _check_query(served: Served, query: int) -> None:
-    if query >= served.queries:
-        level, last = served.run.level, served.queries - 1
-        raise InputError(f"query: expected a {level} from 0 to {last}, got {query}")
 
 
 def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[int] | None]:

@@ -14,10 +14,10 @@ from zorro.show.web.schema import Candidate, Candidates
 def candidate_nodes(
     graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
 ) -> Candidates:
-    """Return nodes that a prediction can see, the query first if it is one."""
-    query = graph.query
+    """Return nodes that a prediction can see, those first that are asked about."""
+    query = graph.asked
     centre = surroundings.centre(query)
-    ids = sorted(graph.candidates.tolist(), key=lambda node: (node != centre, node))
+    ids = sorted(graph.candidates.tolist(), key=lambda node: (node not in centre, node))
     found = _matching(ids, search, lambda node: surroundings.node_label(query, node))
     shown = [
         Candidate(
@@ -35,11 +35,13 @@ def candidate_features(
 ) -> Candidates:
     """Return features, a group as one: those of the query first, then those that most nodes have.
 
-    A query that is a graph has none of its own.
+    Those of a link are its ends'; a query that is a graph has none of its own.
     """
     names, x = surroundings.names, graph.candidate_x  # (n, d)
     of_column = (x != 0).sum(0).tolist()
-    own = None if surroundings.centre(graph.query) is None else graph.x[graph.target].tolist()
+    centre = surroundings.centre(graph.asked)
+    rows = [graph.candidates.tolist().index(node) for node in centre]
+    own = x[rows].tolist()
     elements = {members[0]: members for members in gathered(range(x.size(1)), surroundings.groups)}
 
     def holders(first: int) -> int:
@@ -53,7 +55,11 @@ def candidate_features(
         return group_name(elements[first], names)
 
     def is_own(first: int) -> bool:
-        return own is not None and any(own[column] for column in elements[first])
+        return any(row[column] for row in own for column in elements[first])
+
+    def value_of(first: int) -> float | str | None:
+        values = [shown_value(row, elements[first], names) for row in own]
+        return values[0] if len(values) == 1 else " and ".join(map(str, values)) or None
 
     order = sorted(elements, key=lambda first: (not is_own(first), -holders(first), first))
     found = _matching(order, search, name_of)
@@ -61,7 +67,7 @@ def candidate_features(
         Candidate(
             id=first,
             name=name_of(first),
-            value=None if own is None else shown_value(own, elements[first], names),
+            value=value_of(first),
             holders=holders(first),
         )
         for first in found[:limit]

@@ -12,7 +12,9 @@ from zorro.elements.groups import gathered
 from zorro.evaluation import FidelityEstimate
 from zorro.methods import Masks, Subject, build_with, evaluate
 from zorro.model.predictor import probabilities
-from zorro.show.page import payload
+from zorro.question import Query
+from zorro.show.page import answers, payload
+from zorro.show.page.address import address_of
 from zorro.show.page.surroundings import significant
 from zorro.show.web.desk import Desk
 from zorro.show.web.method_names import AT_HAND
@@ -23,15 +25,15 @@ _MOST_NODES = 20
 _MOST_FEATURES = 30
 
 
-def compare(served: Served, desk: Desk, node: int, method: str, *, tau: float) -> payload.Plain:
-    """Return a method's masks for a node, its highest values as a set, and both fidelities.
+def compare(served: Served, desk: Desk, query: Query, method: str, *, tau: float) -> payload.Plain:
+    """Return a method's masks for a query, its highest values as a set, and both fidelities.
 
     `fidelity` is that of the set that is shown, on the samples on which other sets are measured
     when it is changed; that of the masks, as they are, is among the `masks`. A method that ranks
     no nodes, or no features, selects all of them.
     """
     started = time.perf_counter()
-    subject = desk.subjects.of(node)
+    subject = desk.subjects.of(query.index)
     context = dict(zip(AT_HAND, (desk.subjects, desk.noise), strict=True))
     masks = build_with(method, context).explain(subject)
     seconds = time.perf_counter() - started
@@ -43,9 +45,8 @@ def compare(served: Served, desk: Desk, node: int, method: str, *, tau: float) -
     chosen = served.whole_groups(
         {kind: list(each) if kind in served.kinds else None for kind, each in highest.items()}
     )
-    fidelity = desk.zorro.meter(node, samples=_SAMPLES).fidelity(
-        nodes=chosen[NODES], features=chosen[FEATURES]
-    )
+    meter = desk.zorro.meter(query.index, samples=_SAMPLES)
+    fidelity = meter.fidelity(nodes=chosen[NODES], features=chosen[FEATURES])
     return served.named(
         {
             **_shown(served, subject, method, fidelity, chosen),
@@ -75,7 +76,7 @@ def _shown(
     chosen: Chosen,
 ) -> payload.Plain:
     graph, surroundings = subject.graph, served.surroundings
-    query, names = graph.query, surroundings.names
+    query, names = graph.asked, surroundings.names
     shares = probabilities(graph.scores).tolist()
     nodes, columns = chosen[NODES], chosen[FEATURES]
     elements = None if columns is None else gathered(columns, surroundings.groups)
@@ -88,7 +89,7 @@ def _shown(
     return {
         "method": method,
         "sentence": [
-            [f"For {names.of_node(query)}, which the model says is ", 0],
+            [f"For {names.of_query(query)}, which the model says is ", 0],
             [names.of_class(graph.predicted_class), 1],
             [f", {method} ranks ", 0],
             [" × ".join(names.counted(kind, count) for kind, count in sizes.items()), 1],
@@ -103,7 +104,7 @@ def _shown(
         "bound": None,
         "attempts": None,
         "steps": [],
-        "probabilities": payload.likeliest(shares),
+        "probabilities": answers.likeliest(shares),
         "versus": None,
         "scene": None if scene is None else payload.drawing(query, scene, surroundings),
         "lookedAt": surroundings.looked_at(
@@ -113,7 +114,8 @@ def _shown(
         "evaluator": method,
         "alternatives": [],
         "row": {
-            "query": query,
+            "query": address_of(query),
+            "answer": surroundings.answers.kind,
             "class": graph.predicted_class,
             "probability": round(shares[graph.predicted_class], 4),
             "truth": surroundings.truth(query),

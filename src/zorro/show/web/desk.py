@@ -14,6 +14,7 @@ from zorro.elements.groups import group_of_each
 from zorro.methods import Subjects
 from zorro.model.memory import default_budget
 from zorro.noise import Noise, resolve
+from zorro.question.reading import READINGS, Classes, reading_of
 from zorro.runs import Run
 from zorro.runs.again import options_of
 from zorro.runs.given import GivenData, OneGraph
@@ -72,6 +73,9 @@ class Desks:
     ) -> None:
         self._model, self._data = model, data
         self._options = {**options_of(run.manifest["parameters"]), "model_kwargs": model_kwargs}
+        self._reading = reading_of(
+            **{name: self._options[name] for name in READINGS if name in self._options}
+        )
         pool, groups = data.pool, self._options.get("feature_groups")
         of_each = group_of_each(groups, pool.shape[1]).to(pool.device) if groups else None
         self._noise = resolve(self._options["noise"], pool, groups=of_each)
@@ -85,8 +89,8 @@ class Desks:
 
     @property
     def compares(self) -> bool:
-        """Whether other methods can be asked too."""
-        return isinstance(self._data, OneGraph)
+        """Whether other methods can be asked too: they explain classes of nodes."""
+        return isinstance(self._data, OneGraph) and isinstance(self._reading, Classes)
 
     def take(self) -> Desk:
         """Return a desk that nobody else works at."""

@@ -13,13 +13,16 @@ from typing import TypeVar
 import torch
 
 from zorro.explanation.meter import Meter
+from zorro.question import Query
+from zorro.question.decision import Comparison
 from zorro.show.web import limits
 from zorro.show.web.jobs import BusyError
 from zorro.show.web.served import Served
 from zorro.show.web.stopping import Stoppable, Stopped
 
 T = TypeVar("T")
-_Key = tuple[int, int, int | None, int]
+_Key = tuple[int, Query, Comparison, int]
+_ALONE = Comparison()  # with nothing
 
 
 class SlowError(BusyError):
@@ -51,23 +54,34 @@ class Measuring:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._done, work)
 
     def meter(
-        self, served: Served, number: int, query: int, *, samples: int, why_not: int | None = None
+        self,
+        served: Served,
+        number: int,
+        query: Query,
+        *,
+        samples: int,
+        comparison: Comparison = _ALONE,
     ) -> Meter:
         """Return what measures a query; to be asked from within `do`.
 
         Args:
             served: the run.
             number: the run's.
-            query: the node or graph.
+            query: that is asked.
             samples: how many.
-            why_not: the class to measure against.
+            comparison: with what its answer is compared.
         """
         assert served.desks is not None
-        key = (number, query, why_not, samples)
+        key = (number, query, comparison, samples)
         meter = self._meters.pop(key, None)
         if meter is None:
             meter = served.desks.measuring.zorro.meter(
-                query, samples=samples, why_not=why_not, contrast=served.contrast
+                query.asked,
+                samples=samples,
+                why_not=comparison.why_not,
+                contrast=comparison.contrast,
+                among=comparison.among,
+                top=comparison.top,
             )
         self._meters[key] = meter
         while len(self._meters) > limits.METERS:

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
+from zorro.show.page.address import LINK
 from zorro.show.web import limits
 
 Id = Annotated[int, Field(ge=0, le=limits.LARGEST_ID, strict=True)]
 Ids = Annotated[list[Id], Field(max_length=limits.SELECTED)]
+
+
+def _address(value: object) -> int | str:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= limits.LARGEST_ID:
+        return value
+    if isinstance(value, str) and re.fullmatch(LINK, value):
+        return value
+    raise PydanticCustomError("address", "expected a number from 0, or a link as a text u-v")
+
+
+# A node's or graph's number, or the ends of a link as a text: 3-7. One validator for both, so that
+# what is wrong is said in one line.
+Address = Annotated[
+    int | str,
+    PlainValidator(_address),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": limits.LARGEST_ID},
+                {"type": "string", "pattern": LINK},
+            ]
+        }
+    ),
+]
 Plain = dict[str, Any]
 
 
@@ -20,17 +47,17 @@ class _Request(BaseModel):
 class ExplainRequest(_Request):
     """A prediction to explain.
 
-    `query` is a node, or a graph's number, as the run's level says.
+    `query` is a node, a graph's number, or a link `u-v`, as the run's level says.
 
     `method` is a name of `methods`; `tau` and `why_not` are Zorro's own. `why_not` is the class
-    to explain against.
+    to explain against; of a link another one from the same node, `u-w`.
     """
 
     run: Id
-    query: Id
+    query: Address
     method: Annotated[str, Field(max_length=100)] = "zorro"
     tau: Annotated[float, Field(gt=0, lt=1, strict=True, allow_inf_nan=False)] | None = None
-    why_not: Id | None = None
+    why_not: Address | None = None
     max_seconds: (
         Annotated[float, Field(gt=0, le=limits.SECONDS, strict=True, allow_inf_nan=False)] | None
     ) = None
@@ -39,15 +66,19 @@ class ExplainRequest(_Request):
 class FidelityRequest(_Request):
     """A set to measure: what is kept of each kind that the run's sets are of.
 
-    A feature that is in a group stands for all of it.
+    A feature that is in a group stands for all of it. `why_not` is the class, or the link, that the
+    answer is compared with; `among` are the nodes whose links a link is to stay ahead of, or to
+    stay one of the `top` first.
     """
 
     run: Id
-    query: Id
+    query: Address
     nodes: Ids | None = None
     features: Ids | None = None
     samples: Annotated[int, Field(ge=1, le=limits.SAMPLES, strict=True)] = 200
-    why_not: Id | None = None
+    why_not: Address | None = None
+    among: Ids | None = None
+    top: Annotated[int, Field(ge=1, le=limits.SELECTED, strict=True)] = 1
 
 
 class Problem(BaseModel):
@@ -113,7 +144,8 @@ class Fidelity(BaseModel):
     """A measured fidelity with its exact 95 % interval.
 
     `samples` can be fewer than were asked for: only those count that the run's search cannot
-    have seen.
+    have seen. `outputs` are the model's values in these samples, ascending; null where it does
+    not say values.
     """
 
     fidelity: float
@@ -122,12 +154,13 @@ class Fidelity(BaseModel):
     samples: int
     hits: int
     seconds: float
+    outputs: list[float] | None
 
 
 class Drawing(BaseModel):
-    """A drawing of what surrounds a node, or of a graph."""
+    """A drawing of what surrounds a node or a link, or of a graph."""
 
-    query: int
+    query: Address
     scene: Plain
     names: Plain
 

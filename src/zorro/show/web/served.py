@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,12 @@ from zorro.elements import FEATURES
 from zorro.errors import RunError
 from zorro.explanation import Explanation
 from zorro.graph.names import Labels
+from zorro.question import Query
+from zorro.question.decision import Comparison
 from zorro.runs import DamagedRow, Run
 from zorro.runs.store import Counts
 from zorro.show.page import contents, payload
+from zorro.show.page.address import Address, query_at
 from zorro.show.page.ground import Ground
 from zorro.show.web.desk import Desks
 from zorro.show.web.method_names import method_names
@@ -41,8 +44,7 @@ class Served:
         self.run = run
         self.missing = missing
         self.desks: Desks | None = None
-        ground = ground or Ground()
-        ground.refuse_other(run)
+        ground = (ground or Ground()).asked_by(run)
         if ground.model is not None and ground.data is not None:
             self.desks = Desks(run, ground.model, ground.data, ground.model_kwargs)
         self.surroundings = ground.surroundings(run)
@@ -57,8 +59,8 @@ class Served:
 
     @property
     def queries(self) -> int:
-        """How many queries there are in the data set."""
-        return int(self.run.manifest["data"][f"{self.run.level}s"])
+        """How many nodes, or graphs, there are in the data set that can be asked about."""
+        return int(self.run.manifest["data"][self.surroundings.counted])
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -112,10 +114,25 @@ class Served:
         }
         return payload.labels(self.surroundings, [first])
 
-    def kept(self, query: int) -> Explanation | None:
+    def query(self, address: Address) -> Query:
+        """Return the query at an address, or raise `InputError` if there is none."""
+        return query_at("query", address, self.run.level, self.queries)
+
+    def other(self, address: Address | None) -> int | tuple[int, int] | None:
+        """Return what an answer is compared with, as an explainer takes it."""
+        return None if address is None else self.surroundings.other(address, self.queries)
+
+    def comparison(
+        self, why_not: Address | None, among: Sequence[int] | None = None, top: int = 1
+    ) -> Comparison:
+        """Return with what an answer is compared, as it was asked."""
+        ends = None if among is None else tuple(among)
+        return Comparison(self.other(why_not), self.contrast, ends, top)
+
+    def kept(self, query: Query) -> Explanation | None:
         """Return the explanation that the run holds of a query, None if it holds none."""
-        with _damage_told(f"{self.run.path}, {self.run.level} {query}"):
-            for row in self.run.rows(key=query, failed=False):
+        with _damage_told(f"{self.run.path}, {query}"):
+            for row in self.run.rows(key=query.key, failed=False):
                 if isinstance(row, DamagedRow):
                     raise RunError(row.reason)
                 if isinstance(row, Explanation):
@@ -131,12 +148,12 @@ class Served:
         whole = [each for column in columns for each in of_column.get(column, (column,))]
         return {**held, FEATURES: list(dict.fromkeys(whole))}
 
-    def kept_detail(self, query: int) -> payload.Plain | None:
+    def kept_detail(self, query: Query) -> payload.Plain | None:
         """Return what is shown of the explanation that the run holds of a query, if any."""
         explanation = self.kept(query)
         if explanation is None:
             return None
-        with _damage_told(f"{self.run.path}, {self.run.level} {query}"):
+        with _damage_told(f"{self.run.path}, {query}"):
             return _for_json(self.detail(explanation))
 
     def detail(self, explanation: Explanation) -> payload.Plain:
@@ -164,7 +181,7 @@ class Served:
             _for_json(payload.summary(self.run, held, self.surroundings)),
             [payload.row(e, self.surroundings) for e in held.explanations],
             payload.failures(held),
-            payload.unreadable(held),
+            payload.unreadable(held, self.run.level),
         )
 
 

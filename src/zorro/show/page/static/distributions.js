@@ -6,6 +6,7 @@ zorro.distributions = function (container, {rows, summary, wording}) {
   const lowest = d3.min(rows, (row) => row.fidelity);
   const from = Math.max(0, Math.floor(10 * Math.min(lowest, summary.tau, 0.95)) / 10);
   const shown = [
+    ...wording.answer.distributions(rows),
     ...wording.kept.map(({key, nouns}) => ({
       name: `${wording.capital(nouns)} kept`,
       key,

@@ -3,13 +3,14 @@
 window.zorro = window.zorro || {};
 
 // links: {back, previous, next} with hrefs or null, and query(id); isExplained: whether one has a
-// page here. parts {tools, drawing, values}, if given, are called with a selection to fill: tools
+// page here. parts {tools, drawing, answer, values}, if given, are called with a selection to fill: tools
 // below the sentence, the others instead of what is drawn here.
 zorro.explanation = function (
   container,
   {row, detail, summary, wording, links, isExplained, parts = {}},
 ) {
   const root = d3.select(container);
+  const answer = zorro.answers[row.answer];
   root.selectAll("*").remove();
   navigation();
   const title = root.append("div").attr("class", "heading");
@@ -18,7 +19,7 @@ zorro.explanation = function (
     .attr("tabindex", -1)
     .text(wording.capital(wording.queryName(row.query)));
   zorro.badge(title, row);
-  truth(title);
+  answer.truth(title, row, wording);
   sentence(root.append("p").attr("class", "sentence"));
   root
     .append("p")
@@ -32,8 +33,8 @@ zorro.explanation = function (
   if (detail.scene) (parts.drawing ?? drawing)(panel(grid, wording.level.drawing(wording)));
   else withoutDrawing(grid);
   const side = grid.append("div").attr("class", detail.scene ? "side" : "side full");
+  (parts.answer ?? said)(panel(side, answer.title));
   if (detail.steps.length) curve(panel(side, "Fidelity, step by step"));
-  probabilities(panel(side, "The model's probabilities"));
   (parts.values ?? values)(panel(grid, "What it rests on", "full"));
   if (detail.alternatives.length) alternatives(panel(grid, "Other sets that are enough", "full"));
   facts(panel(grid, "Details", "full"));
@@ -54,15 +55,6 @@ zorro.explanation = function (
     return section;
   }
 
-  function truth(parent) {
-    if (row.truth === null) return;
-    const isRight = row.truth === row.class;
-    parent
-      .append("span")
-      .attr("class", isRight ? "right" : "wrong")
-      .text(isRight ? "✓ right" : `✗ wrong, it is ${wording.className(row.truth)}`);
-  }
-
   function sentence(parent) {
     for (const [text, isStressed] of detail.sentence)
       parent.append(isStressed ? "strong" : "span").text(text);
@@ -74,6 +66,10 @@ zorro.explanation = function (
     const describe = `${around}; kept fixed: ${kept}.`;
     zorro.scene(section.append("div").node(), detail.scene, {wording, describe});
     zorro.sceneLegend(section.node(), detail.scene, {wording});
+  }
+
+  function said(section) {
+    answer.show(section, {row, detail, wording});
   }
 
   function withoutDrawing(parent) {
@@ -98,22 +94,6 @@ zorro.explanation = function (
           `the bar at the right on ${zorro.number(detail.fidelity.samples)} that it did not.`,
         ].join(" "),
       );
-  }
-
-  function probabilities(section) {
-    const list = section.append("ul").attr("class", "probabilities");
-    for (const [number, probability] of detail.probabilities) {
-      const item = list.append("li");
-      zorro.classChip(item, number, wording);
-      item
-        .append("span")
-        .attr("class", "track")
-        .attr("aria-hidden", "true")
-        .append("span")
-        .style("width", `${100 * probability}%`)
-        .style("background", wording.colour(number));
-      item.append("span").attr("class", "number").text(zorro.share(probability));
-    }
   }
 
   function values(section) {
@@ -174,6 +154,7 @@ zorro.explanation = function (
     zorro.facts(section.append("dl").attr("class", "facts").node(), [
       ["Fidelity", measured()],
       ["Certificate", proved()],
+      ...answer.facts(row),
       ["Looked at", detail.lookedAt],
       ["Took", `${detail.seconds} s, ${work}`],
     ]);

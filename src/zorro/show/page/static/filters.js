@@ -12,18 +12,12 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
     .attr("aria-label", "Filter")
     .on("submit", (event) => event.preventDefault());
 
-  input("find", `Find a ${wording.query}`, "search", wording.hasQueryNames ? "id or name" : "number");
-  const named = new Map(rows.map((row) => [row.class, wording.className(row.class)]));
-  choice(
-    "class",
-    "Predicted",
-    d3.sort(named, ([, name]) => name),
-  );
-  const answers = new Map([
-    ["right", "right"],
-    ["wrong", "wrong"],
-  ]);
-  if (hasTruth) choice("answer", "The answer is", answers);
+  input("find", `Find a ${wording.query}`, "search", wording.queryHint);
+  const ofAnswers = wording.answer.filters(rows, wording, hasTruth);
+  for (const {key, name, options, type} of ofAnswers) {
+    if (options) choice(key, name, options);
+    else input(key, name, type, "any").attr("step", "any");
+  }
   const statuses = d3.sort(new Set(rows.map(zorro.statusName)));
   choice(
     "status",
@@ -36,8 +30,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
   return function (row) {
     return (
       found(row) &&
-      (!wanted.class || String(row.class) === wanted.class) &&
-      (!wanted.answer || (row.truth === row.class) === (wanted.answer === "right")) &&
+      ofAnswers.every(({key, passes}) => !wanted[key] || passes(row, wanted[key])) &&
       (!wanted.status || zorro.statusName(row) === wanted.status) &&
       wording.kept.every(({key}) => !wanted[key] || row[key] <= Number(wanted[key]))
     );

@@ -8,7 +8,7 @@
   const wording = zorro.wording(labels, summary.kept);
   const byQuery = new Map(rows.map((row) => [row.query, row]));
   const address = (query) => `#${labels.level}=${query}`;
-  const named = new RegExp(`^#${labels.level}=(\\d+)$`);
+  const named = new RegExp(`^#${labels.level}=([^&]+)$`);
   const part = (id) => document.getElementById(id);
   const name = document.title;
   let table = null;
@@ -34,7 +34,7 @@
 
   function show() {
     const found = named.exec(window.location.hash);
-    const row = found ? byQuery.get(Number(found[1])) : undefined;
+    const row = found ? byQuery.get(wording.level.read(found[1])) : undefined;
     if (row === undefined) close();
     else open(row);
   }

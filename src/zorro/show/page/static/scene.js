@@ -2,7 +2,9 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// scene: {nodes: [[id, x, y, hop, selected, kind]], edges: [i, j, i, j, …], bonds, hidden, centred}
+// scene: {nodes: [[id, x, y, hop, selected, kind]], edges: [i, j, i, j, …], bonds, hidden, centre,
+// inner, asked}: the first `centre` nodes are asked about, `inner` hops from the middle, and `asked`
+// are pairs of their places between which a link is asked about, the explained one first.
 // onToggle(id), if given, makes each node a button; frame, from zorro.frame, is that of a larger
 // drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
 // Returns {svg, select}: select(ids) changes which nodes are kept.
@@ -18,7 +20,7 @@ zorro.scene = function (
     selected: Boolean(selected),
     kind,
     symbol: wording.symbol(kind),
-    query: scene.centred && place === 0,
+    query: place < scene.centre,
     first: place === 0,
   }));
   const lines = d3.range(0, scene.edges.length, 2).flatMap((at) => {
@@ -26,6 +28,7 @@ zorro.scene = function (
     const bond = scene.bonds[at / 2] ?? null;
     return zorro.strokes(bond).map(([shift, dashed]) => ({one, other, bond, shift, dashed}));
   });
+  const asked = d3.pairs(scene.asked.map((place) => nodes[place])).filter((_, at) => at % 2 === 0);
   const beside = d3.rollup(
     lines.flatMap(({one, other}) => [
       [one, other],
@@ -45,7 +48,7 @@ zorro.scene = function (
   let at = null; // the size and the places of the last drawing
 
   zorro.fitted(container, (width) => {
-    const {height, x, y, rings} = zorro.sceneFit(scene.centred, shared, width);
+    const {height, x, y, rings} = zorro.sceneFit(scene.centre > 0, shared, width);
     at = {width, height, x, y};
     svg.attr("width", width).attr("height", height).selectAll("*").remove();
 
@@ -68,6 +71,18 @@ zorro.scene = function (
       .join("line")
       .attr("stroke-dasharray", ({dashed}) => (dashed ? "3 3" : null))
       .each(laid);
+
+    svg
+      .append("g")
+      .attr("class", "asked")
+      .selectAll("line")
+      .data(asked)
+      .join("line")
+      .attr("class", (_, place) => (place ? "rival" : null))
+      .attr("x1", ([one]) => x(one))
+      .attr("y1", ([one]) => y(one))
+      .attr("x2", ([, other]) => x(other))
+      .attr("y2", ([, other]) => y(other));
 
     const marks = svg
       .append("g")
@@ -175,7 +190,7 @@ zorro.scene = function (
   function tip(node, words) {
     const parts = [words.capital(words.nodeName(node.id))];
     if (node.kind !== null && !node.symbol) parts.push(words.kindName(node.kind));
-    if (node.query) parts.push("the one that is explained");
+    if (node.query) parts.push(words.level.centre);
     if (wording.keepsNodes) parts.push(node.selected ? "kept fixed" : "not kept");
     return parts.join(" · ");
   }
@@ -303,14 +318,24 @@ zorro.sceneLegend = function (container, scene, {wording}) {
       .select(".swatch")
       .style("background", wording.kindColour(number));
   }
-  if (scene.centred) item("ringed", "explained");
+  if (scene.centre) item("ringed", wording.level.ringed);
+  if (scene.asked.length)
+    item("asked", carriesMessages(scene) ? "explained" : "explained, carries no messages");
+  if (scene.asked.length > 2) item("asked rival", "what it is compared with");
   if (wording.keepsNodes) {
     item("large", "kept fixed");
-    item(wording.areAtoms ? "hollow" : "small", scene.centred ? "context" : "not kept");
+    item(wording.areAtoms ? "hollow" : "small", scene.centre ? "context" : "not kept");
   }
   if (scene.hidden > 0)
     list
       .append("li")
       .attr("class", "muted")
       .text(wording.level.hidden(wording, scene.hidden));
+
+  // Whether the link that is asked about is an edge as well.
+  function carriesMessages({edges, asked: [one, other]}) {
+    return d3
+      .range(0, edges.length, 2)
+      .some((at) => Math.min(edges[at], edges[at + 1]) === one && Math.max(edges[at], edges[at + 1]) === other);
+  }
 };

@@ -10,6 +10,7 @@ zorro.frame = function (scene) {
     across: d3.extent(scene.nodes, ([, x]) => x),
     up: d3.extent(scene.nodes, ([, , y]) => y),
     hops: d3.max(scene.nodes, (node) => node[3]) || 0,
+    inner: scene.inner,
     dot: count > 800 ? 2 : count > 200 ? 3 : 4, // the radius of nodes that are not kept
   };
 };
@@ -24,7 +25,8 @@ zorro.sceneFit = function (isCentred, frame, width) {
     const stretch = Math.max(0.8, Math.min(1.35, (width / 2 - 44) / (height / 2 - 30)));
     const rings = d3
       .range(1, frame.hops + 1)
-      .map((hop) => ({rx: hop * scale * stretch, ry: hop * scale}));
+      .map((hop) => hop + frame.inner)
+      .map((radius) => ({rx: radius * scale * stretch, ry: radius * scale}));
     return {height, rings, ...places(height, scale * stretch, scale)};
   }
 

@@ -4,7 +4,7 @@ window.zorro = window.zorro || {};
 
 zorro.cards = function (container, {summary, wording}) {
   const {number, percent} = zorro;
-  const {explained, certified, right, failed} = summary;
+  const {explained, certified, failed} = summary;
   const of = (count) => `${number(count)} of ${number(explained)}`;
   const share = (count) => (explained ? percent(count / explained) : "–");
   const sure = summary.delta === null ? "not certified" : `${percent(1 - summary.delta)} sure`;
@@ -16,7 +16,7 @@ zorro.cards = function (container, {summary, wording}) {
       `${nouns}, median`,
       key === "nodes" ? wording.level.outOf(wording, summary) : `of ${number(summary.data.features)}`,
     ]),
-    ...(right === null ? [] : [[share(right), "answers right", of(right)]]),
+    ...wording.answer.cards(summary),
     [zorro.exact(summary.tau), "threshold τ", sure],
     [number(failed), "failed", failed ? "listed below" : "none"],
   ];
@@ -70,12 +70,13 @@ zorro.meaning = function (container, {summary, wording}) {
   const sentences = [
     `Each explanation is a set of ${wording.kept.map(({nouns}) => nouns).join(" and ")}.`,
     "In a random world their values are kept, and all other values that the model can see are",
-    `replaced by random ones (${summary.noise} noise). The share of such worlds in which the`,
-    "model's answer stays is the fidelity. “Certified” means: it is shown, on samples that the",
+    `replaced by random ones (${summary.noise} noise). The fidelity is the share of such worlds in`,
+    `which ${wording.answer.stays(summary)}. “Certified” means: it is shown, on samples that the`,
     "search has not seen, that the fidelity is at least τ.",
   ];
   if (summary.whyNot !== null) {
-    sentences.push(`The question was why the answer is not ${wording.className(summary.whyNot)}.`);
+    const other = wording.level.otherName(wording, summary.whyNot);
+    sentences.push(`The question was why the answer is not ${other}.`);
   }
   if (!summary.hasGraph) {
     sentences.push(wording.level.unseen);

@@ -96,9 +96,8 @@ zorro.table = function (
   }
 
   function columnsOf(words, withTruth) {
-    const number = (key, name, write, kind, title) => ({
+    const number = (key, name, write, kind) => ({
       name,
-      title,
       kind: `number ${kind}`,
       by: (row) => row[key],
       fill: (cell, row) => cell.text(write(row[key])),
@@ -106,31 +105,12 @@ zorro.table = function (
     return [
       {
         name: words.capital(words.query),
-        kind: words.hasQueryNames ? "named" : "number",
-        by: (row) => (words.hasQueryNames ? words.queryLabel(row.query) : row.query),
+        kind: words.queryColumn,
+        by: (row) => words.queryOrder(row.query),
         fill: (cell, row) =>
           cell.append("a").attr("href", address(row.query)).text(words.queryLabel(row.query)),
       },
-      {
-        name: "Predicted",
-        kind: "predicted",
-        by: (row) => words.className(row.class),
-        fill: (cell, row) => {
-          zorro.classChip(cell, row.class, words);
-          if (withTruth) zorro.answerMark(cell, row);
-        },
-      },
-      {
-        name: "True",
-        kind: "optional",
-        by: (row) => words.className(row.truth),
-        fill: (cell, row) => {
-          const isSame = row.truth === row.class;
-          cell.append("span").classed("muted", isSame);
-          cell.select("span").text(isSame ? "same" : words.className(row.truth));
-        },
-      },
-      number("probability", "p", zorro.share, "optional", "The model's probability of its answer"),
+      ...words.answer.columns(words, withTruth),
       ...words.kept.map(({key, nouns}) => number(key, words.capital(nouns), zorro.number, "")),
       number("fidelity", "Fidelity", zorro.share, "optional"),
       {
@@ -139,6 +119,6 @@ zorro.table = function (
         by: zorro.statusName,
         fill: zorro.badge,
       },
-    ].filter((column) => withTruth || column.name !== "True");
+    ];
   }
 };

@@ -13,12 +13,16 @@ zorro.wording = function (labels, kept) {
   const {kinds} = labels;
   const words = {
     level,
+    answer: zorro.answers[labels.answer],
     levelName: labels.level,
     query,
     queries: plural(query),
     queryLabel: (id) => level.label(labels, id),
     queryName: (id) => `${query} ${level.label(labels, id)}`,
     hasQueryNames: level.hasNames(labels),
+    queryHint: level.hint(labels),
+    queryColumn: level.column(labels),
+    queryOrder: (id) => level.order(labels, id),
     countedQueries: (count) => counted(count, query),
     node: labels.node,
     feature: labels.feature,
@@ -27,12 +31,12 @@ zorro.wording = function (labels, kept) {
     capital,
     className: (number) => labels.classes[number] ?? `class ${number}`,
     colour: (number) => (number === null ? null : labels.colours[number % labels.colours.length]),
-    // Colours come again after the last: another shape tells such classes apart.
-    shape: (number) => (number === null ? 0 : Math.floor(number / labels.colours.length) % 3),
+    shape: (number) => shape(number, labels.colours),
     // What nodes are told apart by: the model's classes, or what they are.
     kindName: (number) => kinds.names[number] ?? `class ${number}`,
-    kindColour: (number) => kinds.colours[number] ?? words.colour(number),
-    kindShape: (number) => (kinds.areAtoms ? 0 : words.shape(number)),
+    kindColour: (number) =>
+      number === null ? null : kinds.colours[number % kinds.colours.length],
+    kindShape: (number) => (kinds.areAtoms ? 0 : shape(number, kinds.colours)),
     symbol: (number) =>
       kinds.areAtoms && number !== null ? words.kindName(number).slice(0, 2) : "",
     areAtoms: kinds.areAtoms,
@@ -61,6 +65,11 @@ zorro.wording = function (labels, kept) {
     },
   };
   return words;
+
+  // Colours come again after the last: another shape tells such classes apart.
+  function shape(number, colours) {
+    return number === null ? 0 : Math.floor(number / colours.length) % 3;
+  }
 
   function named(every) {
     return Object.fromEntries(every.map((kind, id) => [id, `${kinds.names[kind]}${id}`]));

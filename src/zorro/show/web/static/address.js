@@ -3,23 +3,26 @@
 window.zorro = window.zorro || {};
 
 zorro.address = (function () {
-  const levels = ["node", "graph"];
-
   // {run, level, query, nodes, features, compare, whyNot, method}, null for what is not said.
   function read(hash) {
     const said = new URLSearchParams(hash.replace(/^#/, ""));
-    const number = (name) => (/^\d{1,15}$/.test(said.get(name) ?? "") ? +said.get(name) : null);
-    const level = levels.find((name) => said.has(name)) ?? null;
+    const level = Object.keys(zorro.levels).find((name) => said.has(name)) ?? null;
     return {
       run: said.get("run"),
       level,
-      query: level === null ? null : number(level),
+      query: level === null ? null : zorro.levels[level].read(said.get(level)),
       nodes: numbers(said.get("nodes")),
       features: numbers(said.get("features")),
       compare: said.get("compare"),
-      whyNot: number("why_not"),
+      whyNot: other(said.get("why_not")),
       method: said.get("method"),
     };
+  }
+
+  // A class, or another link.
+  function other(text) {
+    if (text === null) return null;
+    return zorro.levels.graph.read(text) ?? zorro.levels.link.read(text);
   }
 
   function write({run, level, query, nodes, features, compare, whyNot, method}) {

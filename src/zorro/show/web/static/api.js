@@ -30,6 +30,14 @@ zorro.api = (function () {
     return ask(path, {method: "POST", headers, body: JSON.stringify(body), signal});
   }
 
+  // Of a query; lists are told by saying their name again for each.
+  function about(run, what, query, options) {
+    const said = Object.entries(options).flatMap(([name, value]) =>
+      [value].flat().map((one) => [name, one]),
+    );
+    return `${of(run)}/${what}/${encodeURIComponent(query)}?${new URLSearchParams(said)}`;
+  }
+
   const of = (run) => `/api/runs/${encodeURIComponent(run)}`;
 
   // Explains a query; onProgress hears of each step. Returns {done, cancel}: a promise of the
@@ -76,13 +84,10 @@ zorro.api = (function () {
   return {
     runs: () => ask("/api/runs"),
     rows: (run) => ask(`${of(run)}/rows`),
-    detail: (run, query) => ask(`${of(run)}/queries/${query}`),
-    drawing: (run, query, most) => ask(`${of(run)}/drawings/${query}?most=${most}`),
-    candidates: (run, query, kind, search, signal) =>
-      ask(
-        `${of(run)}/candidates/${query}?${new URLSearchParams({kind, search, limit: 50})}`,
-        {signal},
-      ),
+    detail: (run, query) => ask(`${of(run)}/queries/${encodeURIComponent(query)}`),
+    drawing: (run, query, most, against) => ask(about(run, "drawings", query, {most, ...against})),
+    candidates: (run, query, kind, search, against, signal) =>
+      ask(about(run, "candidates", query, {kind, search, limit: 50, ...against}), {signal}),
     fidelity: (wanted, signal) => post("/api/fidelity", wanted, signal),
     explain,
   };

@@ -21,7 +21,7 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
     .append("button")
     .attr("type", "button")
     .attr("class", "plain")
-    .text(first.centred ? "Show more around it" : "Show more of it")
+    .text(first.centre ? "Show more around it" : "Show more of it")
     .property("hidden", !load || first.hidden === 0)
     .on("click", enlarge);
   const said = line.append("p").attr("class", "muted small").attr("role", "status");
@@ -39,7 +39,7 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
     const focused = document.activeElement?.closest?.(".board .node")?.getAttribute("data-node");
     field.replaceChildren();
     const touched = new Set(set.seenNodes());
-    const most = scene.centred ? mostButtons : mostOfGraph;
+    const most = scene.centre ? mostButtons : mostOfGraph;
     const isButton = ([id], at) => touched.has(id) || at <= most;
     const part = zorro.layout.part(scene, isButton);
     shownAbove = new Set(part.nodes.map((node) => node[0]));

@@ -53,8 +53,8 @@
   }
 
   function otherLevel({wording, queries}) {
-    const last = zorro.number(queries - 1);
-    return `This run is of ${wording.queries}, 0 to ${last}: the address names something else.`;
+    const range = wording.level.range(wording, queries);
+    return `This run is of ${wording.queries} ${range}: the address names something else.`;
   }
 
   // Other runs can be chosen whatever becomes of this one.
@@ -170,7 +170,7 @@
 
   function offer(run, view) {
     const panel = titled(run, view).append("section").attr("class", "panel offer");
-    if (view.query >= run.queries) {
+    if (!run.wording.level.exists(view.query, run.queries)) {
       panel.append("p").text(run.wording.level.none(run.wording));
       return;
     }
@@ -218,7 +218,7 @@
       title:
         view.whyNot === null
           ? `Explaining ${wording.queryName(view.query)} (${method})`
-          : `Why not ${wording.className(view.whyNot)}?`,
+          : `Why not ${wording.level.otherName(wording, view.whyNot)}?`,
       tau: summary.tau,
       wording,
       onDone: ({detail}) => {
@@ -256,7 +256,7 @@
         links: links(run, view),
         isExplained: (query) => run.live || run.byQuery.has(query),
       },
-      question: {run: run.number, query: view.query, whyNot: view.whyNot},
+      question: {run: run.number, query: view.query},
       start: kinds.every((kind) => view[kind]) ? view : null,
       live: run.live,
       limit: all.limits.samples,
@@ -269,15 +269,10 @@
   }
 
   function questions(parent, run, view, {row, detail}, saves) {
-    const classes = new Set([
-      ...Object.keys(run.labels.classes).map(Number),
-      ...run.rows.map((one) => one.class),
-      ...detail.probabilities.map(([number]) => number),
-    ]);
-    classes.delete(row.class);
     zorro.questions(parent, {
       view,
-      classes: d3.sort(classes),
+      count: run.queries,
+      classes: zorro.answers[row.answer].others(run, row, detail),
       methods: run.methods.filter((method) => method !== (view.method ?? "zorro")),
       runs: library.comparable(run),
       live: run.live,

@@ -21,7 +21,7 @@ zorro.runChoice = function (container, {runs, run, onRun}) {
     .text((one) => (one.reason ? `${one.name} (cannot be read)` : one.name));
 };
 
-// count: how many queries there are; names: of some of them, by number.
+// count: how many nodes or graphs there are; names: of some of them, by number.
 zorro.finder = function (container, {count, names, wording, onQuery}) {
   const root = d3.select(container);
   const form = root
@@ -39,7 +39,7 @@ zorro.finder = function (container, {count, names, wording, onQuery}) {
     .attr("autocomplete", "off")
     .attr("aria-label", `Open any ${wording.query}`)
     .attr("aria-describedby", "finder-said")
-    .attr("placeholder", `Any ${wording.query}: ${wording.hasQueryNames ? "id or name" : "number"}`)
+    .attr("placeholder", `Any ${wording.query}: ${wording.queryHint}`)
     .on("input", () => said.text(""));
   form.append("button").attr("class", "plain").text("Open");
   const said = form
@@ -50,8 +50,8 @@ zorro.finder = function (container, {count, names, wording, onQuery}) {
 
   function find(text) {
     if (!text) return;
-    const isNumber = /^\d{1,15}$/.test(text);
-    if (isNumber && Number(text) < count) return open(Number(text));
+    const id = wording.level.read(text);
+    if (id !== null && wording.level.exists(id, count)) return open(id);
     const named = Object.entries(names);
     const wanted = text.toLowerCase();
     const found =
@@ -59,9 +59,9 @@ zorro.finder = function (container, {count, names, wording, onQuery}) {
       named.find(([, name]) => name.toLowerCase().includes(wanted));
     if (found) return open(Number(found[0]));
     said.text(
-      isNumber
-        ? `There is no ${wording.query} ${text}: they go from 0 to ${zorro.number(count - 1)}.`
-        : `No ${wording.query} with this name is known.`,
+      id === null
+        ? `No ${wording.query} with this name is known.`
+        : `There is no ${wording.query} ${text}: they go ${wording.level.range(wording, count)}.`,
     );
   }
 

@@ -14,7 +14,7 @@ zorro.layout = (function () {
   function withNode(scene, id, {hop = null, kind = null, larger = null}) {
     if (has(scene, id)) return scene;
     const known = larger?.nodes.find((node) => node[0] === id);
-    const isPlaced = !scene.centred && known;
+    const isPlaced = !scene.centre && known;
     const free = isPlaced ? known.slice(1, 3) : roomFor(scene, known, hop);
     const ring = known?.[3] ?? hop ?? ringOf(scene);
     const nodes = [...scene.nodes, [id, ...free, ring, 0, known?.[5] ?? kind]];
@@ -37,7 +37,8 @@ zorro.layout = (function () {
     const start = known ? Math.atan2(known[2], known[1]) : 0;
     const places = d3.range(72).map((at) => {
       const angle = start + (at % 2 ? 1 : -1) * Math.ceil(at / 2) * (Math.PI / 36);
-      return [ring * Math.cos(angle), ring * Math.sin(angle)];
+      const radius = ring + scene.inner;
+      return [radius * Math.cos(angle), radius * Math.sin(angle)];
     });
     const nearest = ([x, y]) => d3.min(scene.nodes, (node) => Math.hypot(node[1] - x, node[2] - y));
     return places.find((place) => nearest(place) >= room) ?? d3.greatest(places, nearest);
@@ -76,7 +77,7 @@ zorro.layout = (function () {
   function part(scene, passes) {
     const place = new Map();
     const nodes = scene.nodes.filter((node, at) => {
-      if (!(scene.centred && at === 0) && !passes(node, at)) return false;
+      if (at >= scene.centre && !passes(node, at)) return false;
       place.set(at, place.size);
       return true;
     });

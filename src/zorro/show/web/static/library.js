@@ -24,7 +24,11 @@ zorro.library = function (listed) {
     keep,
     fetched,
     learn,
-    comparable: (run) => runs.filter((other) => other !== run && sameGraph(run, other)),
+    comparable: (run) =>
+      runs.filter(
+        (other) =>
+          other !== run && other.labels.level === run.labels.level && sameGraph(run, other),
+      ),
   };
 
   // Fills in the table of a run.

@@ -2,17 +2,14 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-zorro.questions = function (parent, {view, classes, methods, runs, live, wording, onView, saves}) {
+// count: how many nodes or graphs there are; classes: those that can be asked against.
+zorro.questions = function (
+  parent,
+  {view, count, classes, methods, runs, live, wording, onView, saves},
+) {
   const bar = parent.append("div").attr("class", "questions");
-  if (live && classes.length && !view.compare) {
-    select(
-      "Why not",
-      "why_not",
-      [none(view.whyNot), ...classes.map((number) => [`${number}`, `${wording.className(number)}?`])],
-      view.whyNot === null ? "" : String(view.whyNot),
-      (value) => onView({whyNot: value === "" ? null : Number(value)}),
-    );
-  }
+  const whyNot = {classes: anotherClass, links: anotherLink};
+  if (live && !view.compare) whyNot[wording.level.whyNot]();
   const others = [
     ...runs.map((run) => [`run:${run.id}`, run.name]),
     ...(live ? methods.map((method) => [`method:${method}`, method]) : []),
@@ -44,6 +41,52 @@ zorro.questions = function (parent, {view, classes, methods, runs, live, wording
     }
   }
   const said = bar.append("p").attr("class", "small said").attr("role", "status");
+
+  function anotherClass() {
+    if (!classes.length) return;
+    select(
+      "Why not",
+      "why_not",
+      [none(view.whyNot), ...classes.map((number) => [`${number}`, `${wording.className(number)}?`])],
+      view.whyNot === null ? "" : String(view.whyNot),
+      (value) => onView({whyNot: value === "" ? null : Number(value)}),
+    );
+  }
+
+  // Another link from the same node, by its other end.
+  function anotherLink() {
+    const {level} = wording;
+    const form = bar.append("form").attr("class", "why-not");
+    const label = form.append("label").attr("class", "inline");
+    label.append("span").text(`Why not ${wording.nodeLabel(level.from(view.query))}\u00a0–`);
+    const input = label
+      .append("input")
+      .attr("name", "why_not")
+      .attr("inputmode", "numeric")
+      .attr("size", 7)
+      .attr("autocomplete", "off")
+      .attr("aria-label", `The other end of a link to compare with`)
+      .attr("placeholder", wording.node)
+      .property("value", view.whyNot === null ? "" : String(view.whyNot).split("-")[1]);
+    form.append("button").attr("class", "plain").text("Ask");
+    if (view.whyNot !== null) {
+      form
+        .append("button")
+        .attr("type", "button")
+        .attr("class", "plain")
+        .text("Go back")
+        .on("click", () => onView({whyNot: null}));
+    }
+    form.on("submit", (event) => {
+      event.preventDefault();
+      const text = input.property("value").trim();
+      const other = level.read(level.to(view.query, text));
+      if (other === null || !level.exists(other, count))
+        said.text(`Expected another ${wording.node}, 0 to ${zorro.number(count - 1)}.`);
+      else if (other === view.query) said.text("This is the link itself.");
+      else onView({whyNot: other});
+    });
+  }
 
   function none(chosen) {
     return ["", chosen === null ? "choose…" : "nothing, go back"];

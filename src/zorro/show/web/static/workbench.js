@@ -2,7 +2,7 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// shown: what zorro.explanation takes, without parts; question: {run, query, whyNot} of it;
+// shown: what zorro.explanation takes, without parts; question: {run, query} of it;
 // start: an edited set to begin with, or null; tools(parent, saves) adds what is asked further;
 // onSet(set) hears of edits, null for the set as it was found. Returns {heading, stop}.
 zorro.workbench = function (
@@ -15,12 +15,15 @@ zorro.workbench = function (
   const kinds = wording.kept.map(({key}) => key);
   const canToggle = live && kinds.includes("nodes");
   const set = zorro.editedSet(kinds, detail, live ? start : null, changed);
+  const against = zorro.answers[row.answer].against(row, detail);
+  const links = "among" in against ? against : {}; // with which one is compared
   const pieces = [];
   let board = null;
   let yours = null;
+  let answer = null; // what the model says, where what is measured shows in it
   const heading = zorro.explanation(container, {
     ...shown,
-    parts: {tools: top, drawing, ...(live ? {values} : {})},
+    parts: {tools: top, drawing, ...(live ? {answer: said, values} : {})},
   });
   return {heading, stop: () => yours?.stop()};
 
@@ -32,8 +35,13 @@ zorro.workbench = function (
   function top(root) {
     tools(root, saves());
     if (!live) return;
-    yours = zorro.yourSet(root.node(), {set, row, detail, wording, question, limit});
+    const onMeasured = (measured) => answer?.update(measured);
+    yours = zorro.yourSet(root.node(), {set, row, detail, wording, question, limit, onMeasured});
     pieces.push(yours);
+  }
+
+  function said(section) {
+    answer = zorro.answers[row.answer].show(section, {row, detail, wording, isLive: true});
   }
 
   function drawing(section) {
@@ -49,7 +57,7 @@ zorro.workbench = function (
       wording,
       describe: wording.level.around(wording, row.query, detail.scene),
       onToggle: canToggle ? (id) => set.toggle("nodes", id) : null,
-      load: live ? (most) => zorro.api.drawing(run, query, most).then(read) : null,
+      load: live ? (most) => zorro.api.drawing(run, query, most, links).then(read) : null,
     });
     pieces.push(board);
   }
@@ -99,7 +107,7 @@ zorro.workbench = function (
       name: `Add ${article(noun)} ${noun}`,
       hint: `Add ${article(noun)} ${noun}…`,
       search: async (text, signal) => {
-        const answer = await zorro.api.candidates(run, query, key, text, signal);
+        const answer = await zorro.api.candidates(run, query, key, text, links, signal);
         return candidates(answer, key, label).filter((entry) => !set.has(key, entry.id));
       },
       onAdd: async (entry) => {

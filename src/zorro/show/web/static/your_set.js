@@ -2,9 +2,15 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// set: from zorro.editedSet; question: what the server needs to know beside the set.
+// set: from zorro.editedSet; question: what the server needs to know beside the set;
+// onMeasured(measured) hears what the server says of it, also of the set as it was found where
+// the answer shows more of that than its fidelity.
 // Returns {update, stop}; update() is to be called when the set has changed.
-zorro.yourSet = function (container, {set, row, detail, wording, question, limit}) {
+zorro.yourSet = function (
+  container,
+  {set, row, detail, wording, question, limit, onMeasured},
+) {
+  const answer = zorro.answers[row.answer];
   const worlds = [200, 1000].filter((count) => count <= limit);
   let samples = worlds[0] ?? limit;
   const root = d3
@@ -46,11 +52,10 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
     root.classed("changed", set.isChanged());
     if (set.isChanged()) {
       root.classed("measuring", true).attr("aria-busy", "true");
-      const {run, query, whyNot} = question;
-      const wanted = {run, query, ...set.kept(), samples};
-      measurer.measure(whyNot === null ? wanted : {...wanted, why_not: whyNot});
+      measure();
     } else {
-      measurer.stop();
+      if (answer.showsOutputs) measure();
+      else measurer.stop();
       root.classed("measuring", false).attr("aria-busy", null);
       const {value, lower, upper, samples: count} = detail.fidelity;
       tell("As it was found:", {fidelity: value, low: lower, high: upper, samples: count});
@@ -58,7 +63,13 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
     }
   }
 
+  function measure() {
+    measurer.measure({...question, ...answer.against(row, detail), ...set.kept(), samples});
+  }
+
   function answered({measured, error}) {
+    onMeasured(measured ?? null);
+    if (!set.isChanged()) return;
     root.classed("measuring", false).attr("aria-busy", null);
     if (error !== undefined) {
       sentence.attr("class", "verdict failed").text(`Not measured: ${error}`);
@@ -73,21 +84,16 @@ zorro.yourSet = function (container, {set, row, detail, wording, question, limit
     const size = wording.size(set.size);
     const share = zorro.shareWithRange(fidelity, low, high);
     const worldsSaid = `of ${zorro.number(count)} random worlds`;
-    const [kind, verdict] = judged(low, high);
+    const isProved = !set.isChanged() && row.certified;
+    const [kind, verdict] = isProved ? ["enough", "above τ, certified"] : judged(low, high);
     sentence.attr("class", "verdict").selectAll("*").remove();
     const isPlural = wording.kept.length === 1 && set.size(wording.kept[0].key) !== 1;
-    sentence.text(`${whose} ${size} ${isPlural ? "keep" : "keeps"} ${kept()} in `);
+    sentence.text(`${whose} ${size} ${isPlural ? "keep" : "keeps"} `);
+    sentence.append("span").text(`${answer.kept(row, detail, wording)} in `);
     sentence.append("strong").text(share);
     sentence.append("span").text(` ${worldsSaid}: `);
     sentence.append("span").attr("class", kind).text(verdict);
     sentence.append("span").text(".");
-  }
-
-  function kept() {
-    if (detail.versus === null) return "the answer";
-    const other = wording.className(detail.versus.other);
-    if (detail.versus.contrast === "not") return `the model from saying ${other}`;
-    return `${wording.className(row.class)} ahead of ${other}`;
   }
 
   function judged(low, high) {

@@ -1,0 +1,47 @@
+"""How queries are told in the addresses of pages, and of what is asked of a server."""
+
+from __future__ import annotations
+
+import re
+
+from zorro.errors import InputError
+from zorro.question import Level, Query
+from zorro.question.query import NUMBERS
+
+Address = int | str  # a number, or the ends of a link: 3-7
+LINK = r"^[0-9]{1,16}-[0-9]{1,16}$"
+ANY = r"^[0-9]{1,16}(-[0-9]{1,16})?$"
+
+_TOLD: dict[Level, str] = {
+    "node": "a node",
+    "graph": "a graph",
+    "link": "a link u-v of nodes",
+}
+
+
+def address_of(query: Query) -> Address:
+    """Return what tells a query among others of its level.
+
+    >>> address_of(Query("node", 5)), address_of(Query("link", 3, 7))
+    (5, '3-7')
+    """
+    return query.index if query.to is None else f"{query.index}-{query.to}"
+
+
+def query_at(name: str, address: Address, level: Level, count: int | None = None) -> Query:
+    """Return the query at an address, or raise `InputError`.
+
+    >>> query_at("query", "3-7", "link", 10)
+    Query(level='link', index=3, to=7, rivals=())
+
+    Args:
+        name: of the argument.
+        address: of a query.
+        level: of all queries.
+        count: how many nodes, or graphs, there are, if that matters.
+    """
+    numbers = [int(part) for part in re.findall(r"\d+", str(address))]
+    if len(numbers) != len(NUMBERS[level]) or (count is not None and max(numbers) >= count):
+        within = "" if count is None else f" from 0 to {count - 1}"
+        raise InputError(f"{name}: expected {_TOLD[level]}{within}, got {address}")
+    return Query(level, numbers[0], numbers[1] if len(numbers) > 1 else None)
