@@ -28,7 +28,7 @@ from zorro.errors import InputError, ModelError
 from zorro.evaluation import EVALUATORS, EvaluatorName, FidelityEstimate
 from zorro.evaluation.bench import Bench
 from zorro.explanation import Explanation, Importance, Parameters
-from zorro.explanation.importance import importance_of
+from zorro.explanation.importance import Beside, importance_of
 from zorro.explanation.making import explanation_of
 from zorro.explanation.meter import Meter
 from zorro.graph.edge_index import Edges
@@ -697,6 +697,7 @@ class Zorro:
         explanation: Explanation | None = None,
         *,
         samples: int | None = None,
+        beside: Beside = "everything",
     ) -> Importance:
         """Return how much each element matters to a set, the one that matters most first.
 
@@ -708,9 +709,10 @@ class Zorro:
 
         Args:
             node: the query.
-            explanation: of the query, by this explainer, whose set it is; when None all elements
-                are kept, and each is redrawn alone.
+            explanation: of the query, by this explainer, whose set it is.
             samples: how many; `fresh_samples` when None.
+            beside: what is kept where there is no explanation: `"everything"`, and each element is
+                redrawn alone, or `"nothing"`, and each is kept alone.
         """
         versus = None if explanation is None else explanation.versus
         against = {} if versus is None else dataclasses.asdict(versus)
@@ -720,7 +722,7 @@ class Zorro:
             why_not=against.get("other"),
             contrast=against.get("contrast", "beats"),
         )
-        return importance_of(meter.evaluator, explanation)
+        return importance_of(meter.evaluator, explanation, beside=beside)
 
     @property
     def fresh_samples(self) -> int:

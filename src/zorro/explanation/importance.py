@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import torch
 
+from zorro.arguments import check_choice
 from zorro.elements import Element, Kind, Selection, Space
 from zorro.elements.edges import Member
 from zorro.errors import InputError
@@ -14,6 +16,8 @@ from zorro.evaluation.evaluator import Evaluator
 from zorro.explanation.explanation import Explanation
 from zorro.explanation.members import ids_of
 from zorro.search.ranking import contributions
+
+Beside = Literal["everything", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class ElementImportance:
         kept: whether the set keeps it.
         fidelity: F(S ∪ e) − F(S ∖ e): what is lost if it is redrawn too, or gained if it is added.
         probability: the same of the mean probability of the answer.
+        influence: how often the answer changes with the element, in whatever direction.
+        moved: how far the probability of the answer moves with it, at the mean.
         value: the same of the mean output, with its sign, where the model's output is a value.
     """
 
@@ -35,6 +41,8 @@ class ElementImportance:
     kept: bool
     fidelity: float
     probability: float
+    influence: float
+    moved: float
     value: float | None = None
 
 
@@ -58,6 +66,15 @@ class Importance:
         every = [each for each in self.ranked if each.kind == kind]
         return {member: each.fidelity for each in every for member in each.members}
 
+    def influence(self, kind: Kind) -> dict[Member, float]:
+        """Return how often the answer changes with each id of a kind, the most often first.
+
+        Where none changes it more often, the one comes first that moves its probability more.
+        """
+        every = [each for each in self.ranked if each.kind == kind]
+        every.sort(key=lambda each: (-each.influence, -each.moved))
+        return {member: each.influence for each in every for member in each.members}
+
     def values(self, kind: Kind) -> dict[Member, float]:
         """Return what each id of a kind adds to the model's value, the most first.
 
@@ -70,34 +87,40 @@ class Importance:
         return dict(sorted(added.items(), key=lambda it: -it[1]))
 
 
-def importance_of(evaluator: Evaluator, explanation: Explanation | None = None) -> Importance:
+def importance_of(
+    evaluator: Evaluator, explanation: Explanation | None = None, *, beside: Beside = "everything"
+) -> Importance:
     """Return how much each element matters to an explanation.
 
     Args:
         evaluator: of the explained query; its samples are those on which sets are compared.
-        explanation: whose set it is about; all elements are when None.
+        explanation: whose set it is about.
+        beside: which set it is about when there is none.
     """
+    check_choice("beside", beside, get_args(Beside))
     if explanation is not None and evaluator.graph.asked != explanation.query:
         raise InputError(
             f"explanation: expected one of {evaluator.graph.asked}, got one of {explanation.query}"
         )
     ids = _ids_by_kind(evaluator)
     if explanation is None:
-        selection = evaluator.everything
+        selection = evaluator.everything if beside == "everything" else evaluator.nothing
     else:
         selection = _selection(evaluator.space, ids, explanation)
     steps = () if explanation is None else explanation.steps
     added = [(step.kind, step.members) for step in steps if step.added]
     turn = {element: number for number, element in enumerate(added)}
     every = [
-        ElementImportance(kind, members, kept, fidelity, probability, value)
-        for kind, brought in contributions(evaluator, selection).items()
-        for members, kept, fidelity, probability, value in zip(
+        ElementImportance(kind, members, kept, *brought)
+        for kind, of_all in contributions(evaluator, selection).items()
+        for members, kept, *brought in zip(
             ids[kind],
             selection.masks[kind].tolist(),
-            brought.fidelity.tolist(),
-            brought.probability.tolist(),
-            [None] * len(ids[kind]) if brought.value is None else brought.value.tolist(),
+            of_all.fidelity.tolist(),
+            of_all.probability.tolist(),
+            of_all.influence.tolist(),
+            of_all.moved.tolist(),
+            [None] * len(ids[kind]) if of_all.value is None else of_all.value.tolist(),
             strict=True,
         )
     ]

@@ -13,6 +13,7 @@ from zorro.evaluation.evaluator import Evaluator
 from zorro.question.event import Event, StaysBetween
 
 _AT_ONCE = 256  # elements whose scores on all samples are held together
+_UNSIGNED = ("influence", "moved")  # the same whether an element is added or taken out
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,15 @@ class Contributions:
         fidelity: (k,), F(S ∪ e) − F(S ∖ e).
         probability: (k,), the same of the event's mean probability, which still tells elements
             apart where no answer changes.
-        value: (k,), the same of the mean output, where that is a value and not scores.
+        influence: (k,), P(the event happens with S ∪ e or with S ∖ e, and not with both).
+        moved: (k,), the mean distance of the event's probabilities with and without e.
+        value: (k,), the same as of fidelity of the mean output, where that is a value.
     """
 
     fidelity: Tensor
     probability: Tensor
+    influence: Tensor
+    moved: Tensor
     value: Tensor | None = None
 
 
@@ -46,18 +51,24 @@ def contributions(evaluator: Evaluator, selection: Selection) -> Mapping[Kind, C
             for some in torch.split(places, _AT_ONCE)
         ]
         sign = 1.0 - 2.0 * selection.masks[kind].double()  # (k,), −1 where toggling takes out
+        joined = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
         found[kind] = Contributions(
-            *(sign * torch.cat(each) for each in zip(*parts, strict=True))  # (k,)
+            **{name: it if name in _UNSIGNED else sign * it for name, it in joined.items()}
         )
     return found
 
 
-def _changes(event: Event, before: Tensor, after: Tensor) -> list[Tensor]:
+def _changes(event: Event, before: Tensor, after: Tensor) -> dict[str, Tensor]:
     """Return what other scores (k, S, C) than (S, C) make of each mean of `Contributions`, (k,)."""
-    means: list[Callable[[Tensor], Tensor]] = [
-        event.happens,
-        lambda scores: event.log_probability(scores).double().exp(),
-    ]
+    quantities: dict[str, Callable[[Tensor], Tensor]] = {
+        "fidelity": lambda scores: event.happens(scores).double(),
+        "probability": lambda scores: event.log_probability(scores).double().exp(),
+    }
     if isinstance(event, StaysBetween):
-        means.append(lambda scores: scores[..., 0])
-    return [of(after).double().mean(1) - of(before).double().mean() for of in means]
+        quantities["value"] = lambda scores: scores[..., 0].double()
+    changes = {name: of(after) - of(before) for name, of in quantities.items()}  # each (k, S)
+    return {
+        **{name: change.mean(1) for name, change in changes.items()},
+        "influence": changes["fidelity"].abs().mean(1),
+        "moved": changes["probability"].abs().mean(1),
+    }
