@@ -153,7 +153,10 @@ _AUROC = (
     "much to SubgraphX as the best subgraph of at most a motif's size that it lies in; Grad is the "
     "magnitude of the gradient with respect to edge weights of one."
 )
-_ANY = "The same with the edges of all motifs in reach as the truth, not only of the query's own."
+_ANY = (
+    "The same with the edges of all motifs in reach as the truth, not only of the query's own. So "
+    "the published values count, and they are one area over the edges of all queries together."
+)
 _TRUTH = (
     "Its fidelity: the share of samples on which the prediction stays when each other edge is "
     f"present with probability {PRESENCE} ({TRUTH_SAMPLES} samples, a plain loop); *nothing*: that "
