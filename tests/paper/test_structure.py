@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -17,7 +18,6 @@ from zorro.errors import InputError
 from zorro.metrics import UndirectedEdges, ground_truth_auroc
 from zorro.models import GraphTrainingSettings, TrainingSettings
 from zorro.paper import EXPERIMENTS, Settings, cells, graph_cells, structure, structure_jobs
-from zorro.paper.edge_order import order_scores
 from zorro.paper.jobs import Place, Variant, loaded
 from zorro.paper.paper_values import published_by
 from zorro.paper.structure_cases import (
@@ -98,15 +98,6 @@ def made(monkeypatch):
 def node_case(made, tmp_path):
     settings = TrainingSettings(epochs=300, learning_rate=0.02, weight_decay=0.0)
     return NodeCase(cells.trained("ba-shapes", "gcn3", tmp_path, settings), 5)
-
-
-def test_what_is_lost_decides_and_then_who_came_first():
-    ends = torch.tensor([[0, 1], [0, 4], [2, 3], [3, 4], [1, 7]])
-    losses = {(2, 3): 0.3, (0, 1): 0.1, (3, 4): 0.1, (1, 7): -0.2}
-    added = [(3, 4), (2, 3), (0, 1)]
-    # (0, 4) was never added and nothing is known of it: 0, between losses and what does harm.
-    assert order_scores(ends, losses=losses, added=added).tolist() == [2, 1, 4, 3, 0]
-    assert order_scores(ends, losses={}).tolist() == [0] * 5
 
 
 def test_the_published_values_are_read():
@@ -222,7 +213,7 @@ def test_a_method_that_ranks_no_edges_is_refused(node_case):
 
 def test_the_experiment_measures_reports_and_goes_on(made, monkeypatch, tmp_path):
     monkeypatch.setattr(structure_jobs, "TRUTH_SAMPLES", 50)
-    methods = ("gnnexplainer", "subgraphx", "grad", "random")
+    methods = ("zorro", "gnnexplainer", "subgraphx", "grad", "random")
     settings = Settings(runs=tmp_path / "runs", nodes=2, methods=methods)
     report = EXPERIMENTS["structure"].run(settings)
     by_place = {(row["data set"], row["method"], row["measure"]): row for row in report.rows}
@@ -236,6 +227,9 @@ def test_the_experiment_measures_reports_and_goes_on(made, monkeypatch, tmp_path
         assert truth["ours"] == 1
     assert by_place["ba-2motifs", "gnnexplainer", "auroc"]["published"] == 0.742
     assert by_place["ba-2motifs", "random", "auroc"]["published"] is None
+    (certified,) = re.findall(r"^\| ba-shapes \| 2 \| (\d) \| (\d) of (\d) \|", report.text, re.M)
+    assert int(certified[0]) + int(certified[2]) == 2
+    assert certified[1] == certified[2]
     line = next(it for it in report.text.splitlines() if it.startswith("| pgexplainer |"))
     assert line.startswith("| pgexplainer | 0.963 / – |")
     files = report.write(tmp_path, "structure", command="zorro reproduce structure")

@@ -75,6 +75,12 @@ class Importance:
         every.sort(key=lambda each: (-each.influence, -each.moved))
         return {member: each.influence for each in every for member in each.members}
 
+    def moved(self, kind: Kind) -> dict[Member, float]:
+        """Return how far the answer's probability moves with each id of a kind, the most first."""
+        every = [each for each in self.ranked if each.kind == kind]
+        every.sort(key=lambda each: -each.moved)
+        return {member: each.moved for each in every for member in each.members}
+
     def values(self, kind: Kind) -> dict[Member, float]:
         """Return what each id of a kind adds to the model's value, the most first.
 

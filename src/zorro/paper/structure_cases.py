@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from zorro.data.edge_truth import NO_MOTIF
 from zorro.data.mutagenic_groups import edges_in_groups
+from zorro.explainer import Zorro
 from zorro.methods.subject import Subject
 from zorro.methods.subjects import Subjects
 from zorro.metrics import UndirectedEdges
@@ -65,6 +66,10 @@ class Case(Protocol):
         """Return the model's predictions."""
         ...
 
+    def zorro(self, place: Place, **options: Any) -> Zorro:
+        """Return what explains the model's predictions."""
+        ...
+
     def truth(self, subject: Subject, edges: UndirectedEdges) -> Truth:
         """Return which edges of a prediction's computational graph are in motifs."""
         ...
@@ -94,6 +99,12 @@ class NodeCase:
         model, data = loaded(self.cell, place.device)
         inputs = edge_inputs(model, data).passed
         return Subjects(model, data.x, data.edge_index, seed=place.seed, model_kwargs=inputs)
+
+    def zorro(self, place: Place, **options: Any) -> Zorro:
+        """Return what explains the model's predictions for nodes."""
+        model, data = loaded(self.cell, place.device)
+        inputs = edge_inputs(model, data).passed
+        return Zorro(model, data.x, data.edge_index, model_kwargs=inputs, **options)
 
     def truth(self, subject: Subject, edges: UndirectedEdges) -> Truth:
         """Return the edges whose ends are both in the query's motif, and those inside of any."""
@@ -140,6 +151,12 @@ class GraphCase:
         model, dataset = loaded_graphs(self.cell, place.device)
         inputs: Mapping[str, Any] = {name: name for name in graph_inputs(model, dataset).passed}
         return Subjects.of_graphs(model, dataset.graphs, seed=place.seed, model_kwargs=inputs)
+
+    def zorro(self, place: Place, **options: Any) -> Zorro:
+        """Return what explains the model's predictions for graphs."""
+        model, dataset = loaded_graphs(self.cell, place.device)
+        inputs: Mapping[str, Any] = {name: name for name in graph_inputs(model, dataset).passed}
+        return Zorro.of_graphs(model, dataset.graphs, model_kwargs=inputs, **options)
 
     def truth(self, subject: Subject, edges: UndirectedEdges) -> Truth:
         """Return the edges of a graph's motif, a row for each acceptable truth."""

@@ -10,7 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zorro.elements.edges import Member
 from zorro.errors import InputError
+from zorro.explainer import Zorro
+from zorro.explanation import Explanation
 from zorro.methods.edge_removal import scores_with_edges
 from zorro.methods.pyg_fidelity import pyg_fidelity
 from zorro.methods.registry import build_with, methods_in
@@ -34,6 +37,8 @@ from zorro.paper.structure_cases import Case, Truth
 
 PRESENCE = 0.5  # of every edge that is not kept
 SAMPLES = 200  # on which sets are measured
+TAU = 0.85  # of certified sets
+RANKED_ON = 150  # samples on which it is counted how often an edge changes the answer
 TRUTH_SAMPLES = 1000  # on which the truth is
 ROBUST_SAMPLES = 50
 _SEED = 1  # of chance edges, beyond that of methods
@@ -118,6 +123,77 @@ class EdgeMethodJob:
 
 
 @dataclass(frozen=True)
+class CertifiedJob:
+    """The certified set of edges, and the order in which edges change the answer.
+
+    Args:
+        case: model, data and truth.
+        nodes: the queries.
+        connected: whether the edges are to hang together.
+    """
+
+    case: Case
+    nodes: tuple[int, ...]
+    connected: bool = False
+
+    @property
+    def name(self) -> str:
+        """Names its run."""
+        return "zorro connected edges" if self.connected else "zorro edges"
+
+    @property
+    def cell(self) -> Cell | GraphCell:
+        """Model and data."""
+        return self.case.cell
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What decides about the values."""
+        return {
+            **self._options,
+            "presence": PRESENCE,
+            "samples": SAMPLES,
+            "ranked on": RANKED_ON,
+        }
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"keep": ["edges"], "tau": TAU, "connected": self.connected}
+
+    def open(self, place: Place) -> Measured:
+        """Return what measures a query."""
+        subjects = self.case.subjects(place)
+        zorro = self.case.zorro(place, **self._options, seed=place.seed)
+
+        def measured(query: int) -> dict[str, Any]:
+            subject = subjects.of(query)
+            edges = UndirectedEdges.of(subject.graph.edge_index)
+            truth = self.case.truth(subject, edges)
+            ids = torch.cat([subject.graph.candidates, subject.graph.context])
+            ends = ids[edges.ends].sort(1).values.cpu()  # (m, 2)
+            started = time.perf_counter()
+            found = zorro.explain(query)
+            seconds = time.perf_counter() - started
+            moved = movement(zorro, query, found)
+            ranking = time.perf_counter() - started - seconds
+            scores = torch.tensor([moved[u, v] for u, v in ends.tolist()])
+            kept = torch.tensor([(u, v) in found.edges for u, v in ends.tolist()])
+            return {
+                "node": query,
+                "on": place.hardware,
+                "seconds": seconds,
+                "ranking seconds": ranking,
+                "certified": found.certified,
+                "empty": not found.edges,
+                "evaluator": found.evaluator,
+                **of_ranking(subject, edges, scores, truth),
+                **of_set(subject, edges, kept, truth, seed=place.seed + _SEED),
+            }
+
+        return measured
+
+
+@dataclass(frozen=True)
 class TruthJob:
     """The truth as a set of edges, beside nothing at all.
 
@@ -166,6 +242,24 @@ class TruthJob:
             }
 
         return measured
+
+
+def movement(zorro: Zorro, query: int, found: Explanation) -> dict[Member, float]:
+    """Return how far the answer's probability moves with each edge, in three worlds added up.
+
+    Those in which all other edges are there by chance, in which the certified set is kept, and in
+    which all others are there.
+    """
+    each = [
+        zorro.importance(query, samples=RANKED_ON, beside="nothing"),
+        zorro.importance(query, found, samples=RANKED_ON),
+        zorro.importance(query, samples=1, beside="everything"),
+    ]
+    total: dict[Member, float] = {}
+    for importance in each:
+        for edge, moved in importance.moved("edges").items():
+            total[edge] = total.get(edge, 0.0) + moved
+    return total
 
 
 def between_candidates(subject: Subject, edges: UndirectedEdges) -> Tensor:
