@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links quality optimality many pages clean
+.PHONY: demo test lint accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links quality optimality edge-optimality many pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -86,6 +86,10 @@ quality: $(STAMP)
 # How far the searches are from the smallest sufficient set, on queries small enough to enumerate.
 optimality: $(STAMP)
 	$(BIN)/python benchmarks/optimality.py
+
+# How far certified sets of edges are from the smallest ones, on graphs of at most 14 edges.
+edge-optimality: $(STAMP)
+	$(BIN)/python benchmarks/edge_optimality.py
 
 # What explaining many nodes costs: processes, the driver, resuming, memory.
 many: $(STAMP)

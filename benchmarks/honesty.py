@@ -3,10 +3,11 @@
     python benchmarks/honesty.py
     python benchmarks/honesty.py --models GCN 'global mean' --nodes 5
 
-Every model of the zoos (`honesty_audit/zoo.py`, `graph_zoo.py`, `link_zoo.py`, `value_zoo.py`) is
-trained on a small graph, or on many, and explained at some nodes, graphs or links; the plain loop
-(`honesty_audit/plain_loop.py`) measures each set on the whole graph. Writes
-results/honesty.{json,md}; exits with 1 if a claim is false or a model makes zorro crash.
+Every model of the zoos (`honesty_audit/zoo.py`, `graph_zoo.py`, `link_zoo.py`, `value_zoo.py`,
+`edge_zoo.py`) is trained on a small graph, or on many, and explained at some nodes, graphs or
+links; a plain loop (`honesty_audit/plain_loop.py`, `plain_edges.py`) measures each set on the whole
+graph. Writes results/honesty.{json,md}, or files of another name; exits with 1 if a claim is false
+or a model makes zorro crash.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import torch
 from honesty_audit.audit import Answer, Case, answers, claims_in, predicted_classes
+from honesty_audit.edge_zoo import EDGE_ZOO, prepare_edges
 from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
 from honesty_audit.link_zoo import LINK_ZOO, prepare_links
 from honesty_audit.table import page
@@ -43,13 +45,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--max-seconds", type=float, default=20, help="for one search")
     parser.add_argument("--size", type=int, help="nodes of each graph, if not 300 or 150")
     parser.add_argument("--processes", type=int, default=2, help="that audit a model each")
+    parser.add_argument("--name", default="honesty", help="of the result's files")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     return parser.parse_args()
 
 
 def chosen(parts: list[str] | None) -> list[str]:
     """Return the models whose names contain one of `parts`, all for None."""
-    names = [entry.name for zoo in (ZOO, GRAPH_ZOO, LINK_ZOO, VALUE_ZOO) for entry in zoo]
+    zoos = (ZOO, GRAPH_ZOO, LINK_ZOO, VALUE_ZOO, EDGE_ZOO)
+    names = [entry.name for zoo in zoos for entry in zoo]
     if parts is None:
         return names
     return [name for name in names if any(part.lower() in name.lower() for part in parts)]
@@ -62,6 +66,7 @@ def prepared(name: str, size: int | None) -> Case:
         **{entry.name: partial(prepare_graphs, entry) for entry in GRAPH_ZOO},
         **{entry.name: partial(prepare_links, entry) for entry in LINK_ZOO},
         **{entry.name: partial(prepare_values, entry) for entry in VALUE_ZOO},
+        **{entry.name: partial(prepare_edges, entry) for entry in EDGE_ZOO},
     }
     return ready[name]()
 
@@ -106,14 +111,15 @@ def main() -> None:
     claims = claims_in(every)
     asked.out.mkdir(exist_ok=True)
     chosen_models = f" --models {' '.join(asked.models)}" if asked.models else ""
+    named = "" if asked.name == "honesty" else f" --name {asked.name}"
     command = (
         f"python benchmarks/honesty.py{chosen_models} --nodes {asked.nodes} "
-        f"--max-seconds {asked.max_seconds:g}"
+        f"--max-seconds {asked.max_seconds:g}{named}"
     )
-    (asked.out / "honesty.json").write_text(
+    (asked.out / f"{asked.name}.json").write_text(
         json.dumps([row(answer, claims) for answer in every], indent=1) + "\n"
     )
-    (asked.out / "honesty.md").write_text(page(every, command))
+    (asked.out / f"{asked.name}.md").write_text(page(every, command))
     bad = [a for a in every if a.verdict(claims) == "FALSE" or a.status == "crashed"]
     print(f"{len(every)} queries, {claims} claims, {len(bad)} false or crashed")
     sys.exit(1 if bad else 0)

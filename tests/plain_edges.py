@@ -5,33 +5,16 @@ the model is called as its owner calls it.
 """
 
 import random
+import sys
+from pathlib import Path
 
 import torch
 from scipy.stats import binom, fisher_exact
 
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+from honesty_audit.plain_edges import edges_by_name as plain_elements
 
-def plain_elements(edge_index, *, directed=False, tags=None):
-    """Return the columns of each edge by its name: (u, v), or (u, v, k) for one of several.
-
-    Args:
-        edge_index: (2, E).
-        directed: whether the reverse of an edge is another one.
-        tags: what tells several edges between two nodes apart, a value for each column.
-    """
-    found = {}
-    for column, (u, v) in enumerate(edge_index.t().tolist()):
-        pair = (u, v) if directed or u <= v else (v, u)
-        found.setdefault(pair, {}).setdefault((u, v), []).append(column)
-    elements = {}
-    for pair, directions in found.items():
-        several = max(map(len, directions.values())) > 1
-        for columns in directions.values():
-            if tags is not None:
-                columns = sorted(columns, key=lambda column: (tags[column], column))
-            for number, column in enumerate(columns):
-                name = (*pair, number) if several else pair
-                elements.setdefault(name, []).append(column)
-    return elements
+__all__ = ["assert_holds", "assert_same_share", "plain_elements", "plain_share", "redrawn"]
 
 
 def plain_share(stays, elements, kept, *, presence=0.5, samples=300, seed=5):

@@ -14,8 +14,16 @@ from zorro import Zorro
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 from honesty_audit import audit, graphs, verdict
+from honesty_audit.edge_zoo import EDGE_ZOO, prepare_edges
 from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
 from honesty_audit.link_zoo import LINK_ZOO, prepare_links
+from honesty_audit.plain_edges import (
+    Kept,
+    Truth,
+    count_answers_kept,
+    edges_by_name,
+    has_directions,
+)
 from honesty_audit.plain_loop import (
     count_hits,
     count_hits_of_graph,
@@ -30,9 +38,10 @@ QUICK = {entry.name: entry for entry in ZOO if entry.quick}
 QUICK_GRAPHS = {entry.name: entry for entry in GRAPH_ZOO if entry.quick}
 QUICK_LINKS = {entry.name: entry for entry in LINK_ZOO if entry.quick}
 QUICK_VALUES = {entry.name: entry for entry in VALUE_ZOO if entry.quick}
+QUICK_EDGES = {entry.name: entry for entry in EDGE_ZOO if entry.quick}
 SIZE, NODES, RUNS = 100, 3, 300
 # At most: a bound and a reported figure each.
-CLAIMS = 2 * NODES * sum(map(len, (QUICK, QUICK_GRAPHS, QUICK_LINKS, QUICK_VALUES)))
+CLAIMS = 2 * NODES * sum(map(len, (QUICK, QUICK_GRAPHS, QUICK_LINKS, QUICK_VALUES, QUICK_EDGES)))
 # Models that every user has; refusing to answer for them would be honest too, but useless.
 ORDINARY = {"GCN", "GAT", "ensemble of three GCNs", "categories as floats"}
 
@@ -83,6 +92,17 @@ def test_no_claim_about_a_graph_is_false(name):
 def test_no_claim_about_a_link_or_a_value_is_false(name):
     of_link = name in QUICK_LINKS
     case = prepare_links(QUICK_LINKS[name]) if of_link else prepare_values(QUICK_VALUES[name])
+    assert audit.predicted_classes(case) > 1, "a constant model would make any claim true"
+    options = {"max_evaluations": 5_000, "fresh_samples": 500}
+    for answer in audit.answers(case, case.queries(2), runs=RUNS, **options):
+        said = answer.verdict(CLAIMS)
+        assert answer.status not in ("crashed", "refused"), said
+        assert said != "FALSE", answer
+
+
+@pytest.mark.parametrize("name", QUICK_EDGES)
+def test_no_claim_about_edges_is_false(name):
+    case = prepare_edges(QUICK_EDGES[name])
     assert audit.predicted_classes(case) > 1, "a constant model would make any claim true"
     options = {"max_evaluations": 5_000, "fresh_samples": 500}
     for answer in audit.answers(case, case.queries(2), runs=RUNS, **options):
@@ -253,6 +273,69 @@ def test_the_plain_loop_knows_when_a_value_stays():
             lambda x, e, batch: x, several, 1, nodes=nodes, share=0.5, **given
         )
         assert binomtest(hits, 2000, share).pvalue > 1e-4
+
+
+def test_the_plain_loop_of_edges_is_binomial_in_a_star():
+    """At least two of five messages; k edges are kept, the others are there by chance."""
+    leaf = torch.arange(1, 6)
+    there = torch.stack([leaf, torch.zeros_like(leaf)])
+    edge_index = torch.cat([there, there.flip(0)], dim=1)
+    x = torch.zeros(6, 1)
+    truth = Truth(x, edge_index, {}, x, {})
+
+    def answer(x, edge_index, of_edges):
+        assert edge_index.size(1) == 2 * int((edge_index[1] == 0).sum())  # both directions
+        return int((edge_index[1] == 0).sum()) >= 2
+
+    for kept, share in (([], 0.47178), ([(0, 1)], 0.7599), ([(0, 1), (0, 5)], 1.0)):
+        hits = count_answers_kept(
+            answer, truth, Kept(kept), presence=0.3, directed=False, samples=2000, seed=0
+        )
+        assert binomtest(hits, 2000, share).pvalue > 1e-4
+    with pytest.raises(ValueError, match="edges: expected some of the graph's"):
+        count_answers_kept(
+            answer, truth, Kept([(1, 2)]), presence=0.3, directed=False, samples=1, seed=0
+        )
+
+
+def test_the_plain_loop_draws_attributes_and_features_where_they_are_not_kept():
+    """True where the one edge's weight and the receiver's value are both what they were."""
+    edge_index = torch.tensor([[0, 1], [1, 0]])
+    x = torch.tensor([[1.0], [0.0]])
+    weights = torch.tensor([5.0, 5.0])
+    pool = {"edge_weight": torch.tensor([5.0, 6.0, 7.0, 8.0])}
+    truth = Truth(x, edge_index, {"edge_weight": weights}, x, pool)
+
+    def answer(x, edge_index, of_edges):
+        weight = of_edges["edge_weight"]
+        assert weight.numel() == 0 or weight[0] == weight[1]  # an edge has one donor
+        return edge_index.size(1) == 2 and float(weight[0]) == 5.0 and float(x[0, 0]) == 1.0
+
+    everything = torch.ones(2, 1, dtype=torch.bool)
+    for kept, share in (
+        (Kept([(0, 1)]), 1.0),
+        (Kept([]), 0.5),
+        (Kept([(0, 1)], []), 0.25),
+        (Kept([(0, 1)], [(0, 1)], ~everything), 0.5),
+        (Kept([], [], ~everything), 0.0625),
+        (Kept([], [(0, 1)], everything), 0.5),
+    ):
+        hits = count_answers_kept(
+            answer, truth, kept, presence=0.5, directed=False, samples=2000, seed=0
+        )
+        assert binomtest(hits, 2000, share).pvalue > 1e-4
+
+
+def test_the_plain_loop_tells_several_edges_apart():
+    edge_index = torch.tensor([[0, 1, 1, 0, 2], [1, 0, 0, 1, 2]])
+    assert edges_by_name(edge_index, tags=[7, 8, 7, 8, 7]) == {
+        (0, 1, 0): [0, 2],
+        (0, 1, 1): [3, 1],
+        (2, 2): [4],
+    }
+    assert edges_by_name(edge_index, directed=True)[1, 0, 1] == [2]
+    assert not has_directions(edge_index)
+    assert has_directions(edge_index[:, :3])
 
 
 @pytest.mark.parametrize("make", [graphs.citation, graphs.directed])

@@ -59,6 +59,7 @@ class Answer:
     samples: int = 0
     candidates: int = 0
     elements: tuple[int, int] = (0, 0)  # nodes, features
+    edges: int = 0
     evaluator: str = ""
     message: str = ""
     seconds: float = 0.0
@@ -121,6 +122,7 @@ def measured(case: Case, explanation: Explanation, *, runs: int, seconds: float 
         samples=runs,
         candidates=explanation.graph.candidates,
         elements=(len(explanation.nodes), len(explanation.features)),
+        edges=len(explanation.edges),
         evaluator=explanation.evaluator,
         seconds=seconds,
     )

@@ -131,7 +131,7 @@ def _train(model: nn.Module, graphs: list[Data], takes: tuple[str, ...]) -> None
     model.eval()
 
 
-def _two(layer: Callable[..., nn.Module], **options: Any) -> Callable[[int, int], nn.Module]:
+def two_layers(layer: Callable[..., nn.Module], **options: Any) -> Callable[[int, int], nn.Module]:
     """Return what builds two layers of a kind and a pooling; `pool`, `norm` and the like too."""
     model = {
         name: options.pop(name) for name in ("pool", "norm", "takes", "width") if name in options
@@ -150,7 +150,7 @@ def _perceptron(before: int, after: int) -> nn.Module:
     return nn.Sequential(nn.Linear(before, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, after))
 
 
-def _gin(before: int, after: int) -> nn.Module:
+def gin(before: int, after: int) -> nn.Module:
     return pyg.GINConv(_perceptron(before, after))  # type: ignore[no-any-return]
 
 
@@ -196,68 +196,72 @@ NODES = {"keep": ("nodes",), **ONE_HOT}
 
 _sets = many_graphs
 GRAPH_ZOO = [
-    GraphEntry("graphs: GCN, mean", _sets.categories, _two(pyg.GCNConv), quick=True),
+    GraphEntry("graphs: GCN, mean", _sets.categories, two_layers(pyg.GCNConv), quick=True),
     GraphEntry(
         "graphs: GCN, sum, atoms as one",
         _sets.categories,
-        _two(pyg.GCNConv, pool=pyg.global_add_pool),
+        two_layers(pyg.GCNConv, pool=pyg.global_add_pool),
         options=ONE_HOT,
         quick=True,
     ),
     GraphEntry(
         "graphs: GIN, sum, nodes alone",
         _sets.categories,
-        _two(_gin, pool=pyg.global_add_pool),
+        two_layers(gin, pool=pyg.global_add_pool),
         options=NODES,
         quick=True,
     ),
     GraphEntry(
         "graphs: GIN, features alone",
         _sets.categories,
-        _two(_gin, pool=pyg.global_add_pool),
+        two_layers(gin, pool=pyg.global_add_pool),
         options={"keep": ("features",)},
     ),
-    GraphEntry("graphs: GCN, max", _sets.real_valued, _two(pyg.GCNConv, pool=pyg.global_max_pool)),
-    GraphEntry("graphs: GAT, mean", _sets.categories, _two(pyg.GATConv), options=NODES),
+    GraphEntry(
+        "graphs: GCN, max", _sets.real_valued, two_layers(pyg.GCNConv, pool=pyg.global_max_pool)
+    ),
+    GraphEntry("graphs: GAT, mean", _sets.categories, two_layers(pyg.GATConv), options=NODES),
     GraphEntry(
         "graphs: GATv2 with bonds",
         _sets.categories,
-        _two(pyg.GATv2Conv, edge_dim=3, takes="edge_attr"),
+        two_layers(pyg.GATv2Conv, edge_dim=3, takes="edge_attr"),
         takes=("edge_attr",),
         options=NODES,
     ),
     GraphEntry(
-        "graphs: SAGE, max of neighbours", _sets.real_valued, _two(pyg.SAGEConv, aggr="max")
+        "graphs: SAGE, max of neighbours", _sets.real_valued, two_layers(pyg.SAGEConv, aggr="max")
     ),
     GraphEntry(
         "graphs: GCN, edge weights",
         _sets.categories,
-        _two(pyg.GCNConv, takes="edge_weight"),
+        two_layers(pyg.GCNConv, takes="edge_weight"),
         takes=("edge_weight",),
         options=NODES,
     ),
     GraphEntry(
         "graphs: GINE with bonds",
         _sets.categories,
-        _two(_gine, pool=pyg.global_add_pool, takes="edge_attr"),
+        two_layers(_gine, pool=pyg.global_add_pool, takes="edge_attr"),
         takes=("edge_attr",),
         options=NODES,
         quick=True,
     ),
-    GraphEntry("graphs: PNA", _sets.real_valued, _two(_pna)),
-    GraphEntry("graphs: TransformerConv", _sets.real_valued, _two(pyg.TransformerConv)),
+    GraphEntry("graphs: PNA", _sets.real_valued, two_layers(_pna)),
+    GraphEntry("graphs: TransformerConv", _sets.real_valued, two_layers(pyg.TransformerConv)),
     GraphEntry(
         "graphs: EdgeConv",
         _sets.real_valued,
-        _two(lambda a, b: pyg.EdgeConv(_perceptron(2 * a, b))),
+        two_layers(lambda a, b: pyg.EdgeConv(_perceptron(2 * a, b))),
     ),
     GraphEntry(
-        "graphs: sum aggregation", _sets.categories, _two(pyg.GCNConv, pool=pyg.aggr.SumAggregation)
+        "graphs: sum aggregation",
+        _sets.categories,
+        two_layers(pyg.GCNConv, pool=pyg.aggr.SumAggregation),
     ),
     GraphEntry(
         "graphs: softmax aggregation",
         _sets.real_valued,
-        _two(pyg.GCNConv, pool=pyg.aggr.SoftmaxAggregation),
+        two_layers(pyg.GCNConv, pool=pyg.aggr.SoftmaxAggregation),
     ),
     GraphEntry(
         "graphs: attention aggregation", _sets.categories, _attentive, options=NODES, quick=True
@@ -290,16 +294,18 @@ GRAPH_ZOO = [
     GraphEntry(
         "graphs: GraphNorm",
         _sets.categories,
-        _two(pyg.GCNConv, norm=lambda: pyg.GraphNorm(HIDDEN)),
+        two_layers(pyg.GCNConv, norm=lambda: pyg.GraphNorm(HIDDEN)),
         options=NODES,
     ),
     GraphEntry(
-        "graphs: BatchNorm", _sets.categories, _two(pyg.GCNConv, norm=lambda: pyg.BatchNorm(HIDDEN))
+        "graphs: BatchNorm",
+        _sets.categories,
+        two_layers(pyg.GCNConv, norm=lambda: pyg.BatchNorm(HIDDEN)),
     ),
     GraphEntry(
         "graphs: InstanceNorm",
         _sets.real_valued,
-        _two(pyg.GCNConv, norm=lambda: pyg.InstanceNorm(HIDDEN)),
+        two_layers(pyg.GCNConv, norm=lambda: pyg.InstanceNorm(HIDDEN)),
     ),
     GraphEntry("graphs: centred over the graph", _sets.real_valued, kinds.Normalised, quick=True),
     GraphEntry(
@@ -321,7 +327,7 @@ GRAPH_ZOO = [
     GraphEntry(
         "graphs: one logit",
         _sets.categories,
-        _two(pyg.GCNConv, pool=pyg.global_add_pool),
+        two_layers(pyg.GCNConv, pool=pyg.global_add_pool),
         options={"threshold": 0.0},
         columns=1,
         quick=True,
@@ -329,10 +335,10 @@ GRAPH_ZOO = [
     GraphEntry(
         "graphs: in float64",
         _sets.categories,
-        _two(pyg.GCNConv),
+        two_layers(pyg.GCNConv),
         finish=lambda model: _Doubled(model),
     ),
-    GraphEntry("graphs: a function", _sets.categories, _two(pyg.GCNConv), finish=_function),
+    GraphEntry("graphs: a function", _sets.categories, two_layers(pyg.GCNConv), finish=_function),
 ]
 
 

@@ -131,6 +131,25 @@ def typed(nodes: int) -> Graph:
     )
 
 
+def several(nodes: int) -> Graph:
+    """The dense graph with a type per edge, and a second one, of another type, for each other."""
+    graph = dense(nodes)
+    draw = torch.Generator().manual_seed(7)
+    pairs = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
+    first = torch.randint(3, (pairs.size(1),), generator=draw)
+    links = torch.cat([pairs, pairs[:, ::2]], dim=1)
+    types = torch.cat([first, (first[::2] + 1) % 3])
+    edge_index = torch.cat([links, links.flip(0)], dim=1)
+    return replace(graph, edge_index=edge_index, kwargs={"edge_type": types.repeat(2)})
+
+
+def with_loops(nodes: int) -> Graph:
+    """The citation graph with an edge from every third node to itself."""
+    graph = citation(nodes)
+    loops = torch.arange(0, nodes, 3).repeat(2, 1)
+    return replace(graph, edge_index=torch.cat([graph.edge_index, loops], dim=1))
+
+
 def placed(nodes: int) -> Graph:
     """The dense graph with a further input per node."""
     draw = torch.Generator().manual_seed(6)

@@ -43,6 +43,30 @@ def whole_numbers() -> list[Data]:
     ]
 
 
+@cache
+def motifs() -> list[Data]:
+    """Trees with a ring of five at them, and class 1 where the ring has a chord; no features."""
+    draw = torch.Generator().manual_seed(7)
+    return [_motif(draw) for _ in range(GRAPHS)]
+
+
+def _motif(draw: torch.Generator) -> Data:
+    nodes = int(torch.randint(3, 8, (1,), generator=draw))
+    above = [int(torch.randint(node, (1,), generator=draw)) for node in range(1, nodes)]
+    chord = int(torch.randint(2, (1,), generator=draw))
+    links = [
+        *zip(above, range(1, nodes), strict=True),
+        *((nodes + place, nodes + (place + 1) % 5) for place in range(5)),
+        (0, nodes),
+        *([(nodes, nodes + 2)] if chord else []),
+    ]
+    return Data(
+        x=torch.ones(nodes + 5, KINDS),
+        edge_index=to_undirected(torch.tensor(links).t(), num_nodes=nodes + 5),
+        y=torch.tensor([chord]),
+    )
+
+
 def _graph(draw: torch.Generator) -> Data:
     """Return a tree with some further links; class 1 where the first two kinds are linked twice."""
     nodes = int(torch.randint(LEAST, MOST + 1, (1,), generator=draw))

@@ -32,7 +32,9 @@ def page(every: Sequence[Answer], command: str) -> str:
         f"`{command}` (`make honesty`): {len(by_model)} models, {len(every)} queries. Each set is "
         f"measured by a plain loop on {samples} inputs: all entries of the feature matrix but the "
         "set's are redrawn from their columns (groups of columns together), and the model runs on "
-        "the whole graph, or on the one graph that is asked about. A claim is "
+        "the whole graph, or on the one graph that is asked about. Where edges are selectable, "
+        "each that is not in the set is taken out, with all that belongs to it, unless a die says "
+        "that it stays. A claim is "
         "called false if the count is improbable under it: a proved bound by the binomial "
         "distribution, a reported fidelity by Fisher's exact test against its fresh samples, "
         f"p < {CHANCE:g} / {claims} claims.",
@@ -83,7 +85,8 @@ def _false(answer: Answer) -> str:
     proved = "" if claim.bound is None else f"at least {claim.bound:.3f} proved, "
     return (
         f"- {answer.model}, query {answer.query}, {answer.status}, {answer.elements[0]} nodes × "
-        f"{answer.elements[1]} features: {proved}{claim.hits} of {claim.samples} reported, "
+        f"{answer.elements[1]} features, {answer.edges} edges: {proved}"
+        f"{claim.hits} of {claim.samples} reported, "
         f"{answer.hits} of {answer.samples} measured"
     )
 

@@ -9,7 +9,7 @@ from zorro.evaluation.evidence import log_evidence, lower_bound
 
 LEAST = 100  # samples of a batch if nothing better is known
 _STEP = 50  # batches are multiples of this
-_FAVOUR = 0.5  # standard errors
+FAVOUR = 0.5  # standard errors
 _GUESS_COUNTS = 0.5  # how much a guess at the fidelity counts, in batches
 
 
@@ -56,6 +56,7 @@ class Attempt:
         most: samples after which it is given up.
         expected: a guess at the fidelity, by which the first batch is chosen.
         least: samples of a batch if nothing better is known.
+        favour: by how many standard errors a share may be too low to suffice, and is not given up.
     """
 
     def __init__(
@@ -66,12 +67,14 @@ class Attempt:
         most: int,
         expected: float = 1.0,
         least: int = LEAST,
+        favour: float = FAVOUR,
     ) -> None:
         self._least = least
         self._expected = expected
         self._tau = tau
         self._delta = delta
         self._most = most
+        self._favour = favour
         self.hits = 0
         self.samples = 0
 
@@ -91,14 +94,14 @@ class Attempt:
     def lost(self) -> bool:
         """Whether going on is hopeless: no samples left, or a share too low to suffice in the end.
 
-        The share is taken as half a standard error higher than it is, in its favour.
+        The share is taken as some standard errors higher than it is, in its favour.
         """
         if self.samples >= self._most:
             return True
         if self.samples == 0:
             return False
         share = self.hits / self.samples
-        share = min(1.0, share + _FAVOUR * math.sqrt(share * (1 - share) / self.samples))
+        share = min(1.0, share + self._favour * math.sqrt(share * (1 - share) / self.samples))
         in_the_end = log_evidence(math.floor(share * self._most), self._most, self._tau)
         return in_the_end < -math.log(self._delta)
 

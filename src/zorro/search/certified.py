@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -9,13 +10,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from zorro.elements import Selection
+from zorro.elements import EDGES, Selection
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator
 from zorro.evaluation.evidence import level
 from zorro.noise.streams import BLOCK
 from zorro.search.budget import Budget, BudgetSpent
-from zorro.search.certificate import LEAST, Attempt, Certificate, share_needed
+from zorro.search.certificate import FAVOUR, LEAST, Attempt, Certificate, share_needed
 from zorro.search.connected import Connected
 from zorro.search.found import Found, Move, OnStep, unwatched
 from zorro.search.guided import GuidedSearch
@@ -31,6 +32,9 @@ _MISSES_PLANNED, _LEAST_PLANNED, _MOST_FOR_MISSES = 60, 400, 4000
 _RARE = 0.04
 _MOST_AT_FIRST = 200  # samples of an attempt before the first look at it
 _MOST_FAILED = 2  # times the search's samples that may join them at a time; each stands for more
+_NEAR = 3.0  # standard errors
+_PATIENCE = 2.0  # standard errors by which such a set may seem too bad in its test at first
+_REFINED = 4000  # samples on which a set of edges is looked at once more before it is tested
 _FEW = 4  # samples that are looked at even if there is no time
 
 
@@ -203,6 +207,7 @@ class _Search:
         reached = search.grow(self._tau)
         if reached:
             search.prune(self._tau)
+            search.exchange(self._tau)
         return Certified(self._found(search), in_budget=reached or self.may_go_on(search.selection))
 
     def with_certificate(self, delta: float, planned: int) -> Certified:
@@ -221,6 +226,7 @@ class _Search:
                 reached = search.grow(target)
                 if reached:
                     search.prune(target)
+                    self._refine(search, target)
             if self._is_spent:
                 break
             expected = min(target, search.fidelity)
@@ -251,6 +257,30 @@ class _Search:
     def _is_spent(self) -> bool:
         return self._budget.is_spent(self._laboratory.evaluations)
 
+    def _refine(self, search: GuidedSearch, target: float) -> None:
+        """Try whether a set of edges can be smaller: each of them decides much.
+
+        Another edge may do for two. And one may be there by chance: where the fidelity without it
+        is so near to the target that the samples do not tell, the set is looked at on more.
+        """
+        evaluator = search.evaluator
+        if EDGES not in evaluator.space.kinds or evaluator.samples >= _REFINED or self._is_spent:
+            return
+        search.exchange(target)
+        error = math.sqrt(target * (1 - target) / evaluator.samples)
+        if search.least_missed() < target - _NEAR * error:
+            return
+        size = search.selection.size
+        affordable = int(_WORTH / (max(1.0, evaluator.cost_per_sample) * max(1, size)))
+        more = min(_REFINED, affordable) // BLOCK * BLOCK - evaluator.samples
+        if more < evaluator.samples:
+            return
+        joined = evaluator.joined(list(self._laboratory.unseen(more)))
+        weights = torch.cat([search.weights, search.weights.new_ones(more)])
+        search.look_at(self._laboratory.adopt(joined), weights)
+        if search.grow(target):
+            search.prune(target)
+
     def _parts(self) -> Iterator[Evaluator]:
         """Yield evaluators on the search's samples, some at a time."""
         step = self._laboratory.step
@@ -276,6 +306,7 @@ class _Search:
             most=planned,
             expected=expected,
             least=max(LEAST, min(_MOST_AT_FIRST, planned // 16 // BLOCK * BLOCK)),
+            favour=_PATIENCE if EDGES in selection.space.kinds else FAVOUR,
         )
         return self._attempt
 

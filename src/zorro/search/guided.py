@@ -10,7 +10,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from zorro.elements import EDGES, Element, Kind, Selection
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, Element, Kind, Selection
 from zorro.evaluation.evaluator import Evaluator, Gains
 from zorro.search.connected import Connected
 from zorro.search.found import Move, OnStep, progress_of, unwatched
@@ -33,6 +33,9 @@ _HUGE = 64
 _FOR_ONE_MORE_NEAR = 32
 _HOPELESS = 0.05  # a huge set's fidelity: the search starts again from everything
 _TESTED_AGAIN = 4
+_EXCHANGED: tuple[Kind, ...] = (EDGES, EDGE_ATTRIBUTES)
+_LEAST_EXCHANGED, _MOST_EXCHANGED = 5, 16  # fewer are hardly ever too many; of more it takes long
+_WAYS_TO_EXCHANGE = 2
 _RANKED_ON = 24  # samples by which the elements of a huge set are ranked
 _RANKING = 0.25e9
 
@@ -175,6 +178,46 @@ class GuidedSearch:
                 if tested:
                     self._toggle(tested[0])
                 spare = [*tested, *spare[1 + _TESTED_AGAIN :]]
+
+    def least_missed(self) -> float:
+        """Return the highest fidelity that is left if one element is taken out, 0 if none can."""
+        return max((trial.fidelity for trial in self._removals()), default=0.0)
+
+    def exchange(self, target: float) -> None:
+        """Put one edge in the place of two as long as the fidelity stays above the target.
+
+        Where several ways lead to an answer the first one found need not be the shortest. Not all
+        other edges are tried, only those that seem best.
+        """
+        while self._exchanged(target):
+            self.prune(target)
+
+    def _exchanged(self, target: float) -> bool:
+        for kind in (kind for kind in _EXCHANGED if kind in self._kinds):
+            members = self.selection.members(kind)
+            if not _LEAST_EXCHANGED <= members.numel() <= _MOST_EXCHANGED:
+                continue
+            gains = self._gains(self.selection)
+            others = self._first(self._open(kind), None if gains is None else gains[kind], self._k)
+            for other in others.tolist():
+                if not self._may_go_on(self.selection):
+                    return False
+                new = Element(kind, other)
+                more = self.selection.toggled(new)
+                for first in self._spared(more, kind, members, target)[:_WAYS_TO_EXCHANGE]:
+                    rest = members[members != first.place]
+                    for second in self._spared(more.toggled(first), kind, rest, target)[:1]:
+                        if self._toggle_all([new, first, second], target):
+                            return True
+        return False
+
+    def _spared(
+        self, selection: Selection, kind: Kind, members: Tensor, target: float
+    ) -> list[Element]:
+        """Return those of some members that a selection can do without, the least missed first."""
+        scores = self._evaluator.scores_toggling(selection, kind, members)
+        trials = self._trials(kind, members, scores, cost=0.0)
+        return [trial.element for trial in self._spare(trials, target)]
 
     @property
     def _is_hopeless(self) -> bool:
