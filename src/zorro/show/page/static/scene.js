@@ -293,7 +293,7 @@ zorro.scene = function (
         const [w, h] = [label.length * 6.8 + 4, 15];
         const gap = node.query ? 18 : 12;
         const choices = [
-          ...(node.symbol ? [between(node, w, h)] : []),
+          ...(node.symbol || node.end ? [between(node, w, h)] : []),
           {
             x: x(node) + gap,
             y: y(node) + 4,
@@ -319,7 +319,7 @@ zorro.scene = function (
             area: box(x(node), y(node) + gap + 4, w, h),
           },
         ];
-        if (node.x < 0 && !node.symbol) [choices[0], choices[1]] = [choices[1], choices[0]];
+        if (node.x < 0 && !node.symbol && !node.end) [choices[0], choices[1]] = [choices[1], choices[0]];
         const others = node.symbol ? taken.filter((_, place) => shown[place] !== node) : taken;
         const free = choices.find(
           ({area}) => inside(area, width, height) && !others.some((other) => overlap(area, other)),
@@ -331,9 +331,11 @@ zorro.scene = function (
       .filter(Boolean);
   }
 
-  // An atom's number goes where the angle between its bonds is widest.
+  // An atom's number goes where the angle between its bonds is widest; the label of another end of
+  // kept edges where that between these is.
   function between(node, w, h) {
-    const angles = d3.sort(beside.get(node) ?? [], (other) => angle(node, other));
+    const near = node.symbol ? beside.get(node) : keptBeside(node);
+    const angles = d3.sort(near ?? [], (other) => angle(node, other));
     const gaps = angles.map((other, place) => {
       const from = angle(node, other);
       const next = angles[(place + 1) % angles.length];
@@ -341,8 +343,15 @@ zorro.scene = function (
       return {wide, middle: from + wide / 2};
     });
     const {middle} = d3.greatest(gaps, (gap) => gap.wide) ?? {middle: 0};
-    const [cx, cy] = [at.x(node) + 21 * Math.cos(middle), at.y(node) + 21 * Math.sin(middle)];
+    const [far, wide] = node.symbol ? [21, 0] : [node.query ? 20 : 13, w / 2];
+    const cx = at.x(node) + (far + wide * Math.abs(Math.cos(middle))) * Math.cos(middle);
+    const cy = at.y(node) + far * Math.sin(middle);
     return {x: cx, y: cy + 4, anchor: "middle", area: box(cx, cy, w - 6, h - 5)};
+  }
+
+  function keptBeside(node) {
+    const near = edges.filter(({id, one, other}) => kept.has(id) && (one === node || other === node));
+    return near.map(({one, other}) => (one === node ? other : one));
   }
 
   function angle(node, other) {

@@ -9,7 +9,7 @@ zorro.cards = function (container, {summary, wording}) {
   const share = (count) => (explained ? percent(count / explained) : "–");
   const sure = summary.delta === null ? "not certified" : `${percent(1 - summary.delta)} sure`;
   const ofEdges = () =>
-    summary.medianEdges === null ? "" : `of ${number(summary.medianEdges)} in reach, median`;
+    summary.medianEdges === null ? "" : `of ${number(summary.medianEdges)} in reach`;
   const outOf = {
     nodes: () => wording.level.outOf(wording, summary),
     features: () => `of ${number(summary.data.features)}`,
@@ -78,8 +78,8 @@ zorro.meaning = function (container, {summary, wording}) {
   const sentences = [
     `Each explanation is a set of ${wording.kept.map(({nouns}) => nouns).join(" and ")}.`,
     `In a random world ${wording.keepsValues ? "their values" : "they"} are kept, and`,
-    `${zorro.worlds.rest(wording, summary.otherEdges, summary.noise)}. The fidelity is the share of such worlds in`,
-    `which ${wording.answer.stays(summary)}. “Certified” means: it is shown, on samples that the`,
+    `${zorro.worlds.rest(wording, summary.otherEdges, summary.noise)}.`,
+    `The fidelity is the share of such worlds in which ${wording.answer.stays(summary)}. “Certified” means: it is shown, on samples that the`,
     "search has not seen, that the fidelity is at least τ.",
   ];
   if (summary.whyNot !== null) {
@@ -104,9 +104,6 @@ zorro.provenance = function (container, {summary, wording}) {
     ["Model", summary.model],
     [wording.level.data, size.join(", ")],
     ["Search", `${summary.search}, ${zorro.number(summary.samples)} samples, seed ${summary.seed}`],
-    ...(wording.keepsEdges && summary.otherEdges
-      ? [["Other edges", zorro.worlds.edges(summary.otherEdges)]]
-      : []),
     ["Measured on", `${unseenSamples.map(zorro.number).join(" to ") || "no"} unseen samples each`],
     ["Versions", used.join(", ")],
     ["Made", summary.made],

@@ -93,13 +93,16 @@ zorro.wording = function (labels, kept, directed = false) {
     // Whether a set of which count(key) are kept of a kind keeps nothing.
     isNothing: (count) => !filled(count).length,
     // The size of such a set.
-    size: (count) => {
-      const some = filled(count);
-      return (some.length ? some : blocks())
+    size: (count) =>
+      counting(count)
         .map((block) =>
           block.map((key) => counted(count(key), words.elements[key].noun)).join("\u00a0×\u00a0"),
         )
-        .join(" and ");
+        .join(" and "),
+    // Whether that is several things, and not one.
+    isPlural: (count) => {
+      const [[first, ...partners], ...more] = counting(count);
+      return more.length > 0 || (!partners.length && count(first) !== 1);
     },
     // The words for one explanation: nodes of its graph are called by what they are.
     within: ({kinds: every, directed: isDirected = false}) => {
@@ -111,7 +114,14 @@ zorro.wording = function (labels, kept, directed = false) {
   return words;
 
   function blocks() {
-    return zorro.blocks.map((block) => block.filter((key) => kept.includes(key))).filter(({length}) => length);
+    const asked = zorro.blocks.map((block) => block.filter((key) => kept.includes(key)));
+    return asked.filter((block) => block.length);
+  }
+
+  // What is counted: what keeps something, or all kinds if nothing does.
+  function counting(count) {
+    const some = filled(count);
+    return some.length ? some : blocks();
   }
 
   function filled(count) {

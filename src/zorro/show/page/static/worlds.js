@@ -23,5 +23,5 @@ zorro.worlds = (function () {
     return `Nothing: random edges${keepsValues ? " and values" : ""} everywhere are enough.`;
   }
 
-  return {rest, edges, nothing};
+  return {rest, nothing};
 })();

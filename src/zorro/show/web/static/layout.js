@@ -47,7 +47,12 @@ zorro.layout = (function () {
     const all = ends.reduce((whole, end) => withNode(whole, end, {larger}), scene);
     if (hasEdge(all, id)) return all;
     const places = ends.map((end) => all.nodes.findIndex((node) => node[0] === end));
-    return withLines(all, [{ends: places, bond: null, elements: [id]}]);
+    const line = d3
+      .range(all.edges.length / 2)
+      .find((at) => places.every((place) => all.edges.slice(2 * at, 2 * at + 2).includes(place)));
+    if (line === undefined) return withLines(all, [{ends: places, bond: null, elements: [id]}]);
+    const elements = filled(all.elements, all);
+    return {...all, elements: elements.with(line, [...(elements[line] ?? []), id])};
   }
 
   function hasEdge(scene, id) {
