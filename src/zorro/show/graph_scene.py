@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from zorro.errors import InputError, MissingExtraError
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.molecule import chemical_places
 from zorro.show.plane import places
 from zorro.show.scene import Scene, SceneNode
@@ -29,11 +31,13 @@ class Layout:
         xy: (n, 2), the middle being (0, 0) and edges about 1 long.
         links: (e, 2), ascending pairs of nodes, each once.
         bonds: what each link is, if that is known.
+        edge_index: (2, E), of which there may be several for one link.
     """
 
     xy: Reals
     links: Numbers
     bonds: tuple[str | None, ...] = ()
+    edge_index: Tensor = field(default_factory=lambda: torch.zeros(2, 0, dtype=torch.int64))
 
 
 def layout_of(
@@ -58,10 +62,16 @@ def layout_of(
     if atoms is not None:
         with suppress(MissingExtraError):
             xy = chemical_places(atoms, links, kinds or [None] * len(links))
-    return Layout(places(size, links) if xy is None else xy, links, tuple(kinds))
+    return Layout(places(size, links) if xy is None else xy, links, tuple(kinds), edge_index.cpu())
 
 
-def graph_scene(selected: Sequence[int], layout: Layout, *, most: int = MOST_SHOWN) -> Scene:
+def graph_scene(
+    selected: Sequence[int],
+    layout: Layout,
+    *,
+    most: int = MOST_SHOWN,
+    edges: KeptEdges | None = None,
+) -> Scene:
     """Show the nodes of a graph, and of a large one those that are selected and what is near them.
 
     >>> path = Layout(np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([[0, 1], [1, 2]]))
@@ -73,26 +83,32 @@ def graph_scene(selected: Sequence[int], layout: Layout, *, most: int = MOST_SHO
         selected: ids of the nodes that matter, which are all shown.
         layout: of the graph.
         most: how many nodes are shown, if no more are selected.
+        edges: that are kept, where sets are of edges; their ends are all shown.
     """
     size = len(layout.xy)
-    wrong = [node for node in selected if not 0 <= node < size]
+    stressed = [*selected, *([] if edges is None else edges.ends)]
+    wrong = [node for node in stressed if not 0 <= node < size]
     if wrong:
         raise InputError(f"selected: expected nodes from 0 to {size - 1}, got {wrong[0]}")
-    ids = np.arange(size) if size <= most else _near(selected, layout, most)
+    ids = np.arange(size) if size <= most else _near(stressed, layout, most)
     place = np.full(size, -1)
     place[ids] = np.arange(ids.size)
     ends = place[_turned(layout)]  # (e, 2)
     shown = np.flatnonzero((ends >= 0).all(axis=1))
     kept = set(selected)
+    drawn = ends[shown].tolist()
+    lines = [(int(ids[one]), int(ids[other])) for one, other in drawn]
     return Scene(
         centre=(),
         nodes=tuple(
             SceneNode(node, float(x), float(y), 0, node in kept)
             for node, (x, y) in zip(ids.tolist(), layout.xy[ids], strict=True)
         ),
-        edges=tuple((one, other) for one, other in ends[shown].tolist()),
+        edges=tuple((one, other) for one, other in drawn),
         hidden=size - ids.size,
         bonds=tuple(layout.bonds[link] for link in shown.tolist()) if layout.bonds else (),
+        elements=() if edges is None else edges.elements(lines, layout.edge_index),
+        kept=frozenset() if edges is None else frozenset(edges.labels),
     )
 
 

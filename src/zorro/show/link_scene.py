@@ -9,6 +9,7 @@ from torch import Tensor
 
 from zorro.graph.edge_index import Edges, EdgesByReceiver
 from zorro.question import Query
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.scene import Scene, scene_around
 
 _MOST_RIVALS = 2  # ends of other links that stand in the middle too
@@ -22,6 +23,7 @@ def link_scene(
     hops: int,
     most_context: int = 60,
     carries_messages: bool = False,
+    edges: KeptEdges | None = None,
 ) -> Scene:
     """Lay out selected nodes in the neighbourhood of a link's ends.
 
@@ -42,12 +44,26 @@ def link_scene(
         hops: how far the neighbourhood of either end reaches.
         most_context: how many nodes that are not selected are shown, if paths need no more.
         carries_messages: whether a link that is asked about is drawn as an edge where it is one.
+        edges: that are kept, where sets are of edges.
     """
     ends = query.ends[: 1 + _MOST_RIVALS]
     centre = tuple(dict.fromkeys((query.index, *ends)))
     scene = scene_around(
-        centre, selected, edge_index, hops=hops, most_context=most_context, name="link"
+        centre,
+        selected,
+        edge_index,
+        hops=hops,
+        most_context=most_context,
+        name="link",
+        edges=edges,
     )
     asked = tuple((0, centre.index(end)) for end in ends if end != query.index)
-    edges = scene.edges if carries_messages else [e for e in scene.edges if e not in asked]
-    return replace(scene, edges=tuple(edges), asked=asked)
+    drawn = [
+        place for place, edge in enumerate(scene.edges) if carries_messages or edge not in asked
+    ]
+    return replace(
+        scene,
+        edges=tuple(scene.edges[place] for place in drawn),
+        elements=tuple(scene.elements[place] for place in drawn if scene.elements),
+        asked=asked,
+    )

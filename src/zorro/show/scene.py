@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from zorro.elements.edges import EdgeLabel
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
+from zorro.show.kept_edges import Elements, KeptEdges
 from zorro.show.rings import positions
 from zorro.show.rings_of_several import INNER, positions_around
 
@@ -49,6 +52,8 @@ class Scene:
         bonds: what each of the edges is, if that is known: single, double, triple, aromatic.
         asked: pairs of places in `nodes` between which a link is asked about, that first which the
             question is about, then those that it is compared with.
+        elements: of each of the edges those that may be kept, where sets are of edges.
+        kept: those of them that are.
     """
 
     centre: tuple[int, ...]
@@ -57,11 +62,22 @@ class Scene:
     hidden: int
     bonds: tuple[str | None, ...] = ()
     asked: tuple[tuple[int, int], ...] = ()
+    elements: Elements = ()
+    kept: frozenset[EdgeLabel] = frozenset()
 
     @property
     def inner(self) -> float:
         """How far the nodes of the centre are from the middle."""
         return INNER if len(self.centre) > 1 else 0.0
+
+    def keeps(self, place: int) -> bool:
+        """Whether the edge at a place, or one of several between its nodes, is kept."""
+        return bool(self.elements) and not self.kept.isdisjoint(self.elements[place])
+
+    @cached_property
+    def ends(self) -> frozenset[int]:
+        """The nodes of kept edges."""
+        return frozenset(end for label in self.kept for end in label[:2])
 
 
 def scene_of(
@@ -71,12 +87,13 @@ def scene_of(
     *,
     hops: int,
     most_context: int = 60,
+    edges: KeptEdges | None = None,
 ) -> Scene:
     """Lay out selected nodes in the neighbourhood of the query.
 
-    Selected nodes are all shown, each with a shortest path to the query. Then come others, up to
-    `most_context` with those on paths: neighbours of selected nodes first, the nearest to the
-    query first.
+    Selected nodes and the ends of kept edges are all shown, each with a shortest path to the
+    query. Then come others, up to `most_context` with those on paths: neighbours of these nodes
+    first, the nearest to the query first.
 
     >>> path = torch.tensor([[1, 2, 3], [0, 1, 2]])
     >>> scene = scene_of(0, [2], path, hops=3, most_context=1)
@@ -90,9 +107,16 @@ def scene_of(
             one graph. Hops are counted against the direction of messages.
         hops: how far the neighbourhood reaches.
         most_context: how many nodes that are not selected are shown, if paths need no more.
+        edges: that are kept, where sets are of edges.
     """
     return scene_around(
-        (query,), selected, edge_index, hops=hops, most_context=most_context, name="query"
+        (query,),
+        selected,
+        edge_index,
+        hops=hops,
+        most_context=most_context,
+        name="query",
+        edges=edges,
     )
 
 
@@ -104,6 +128,7 @@ def scene_around(
     hops: int,
     most_context: int,
     name: str,
+    edges: KeptEdges | None = None,
 ) -> Scene:
     """Lay out selected nodes in the neighbourhood of some that are asked about together.
 
@@ -114,17 +139,21 @@ def scene_around(
         hops: how far the neighbourhood of each reaches.
         most_context: as of `scene_of`.
         name: of the argument that the centre is told by.
+        edges: as of `scene_of`.
     """
+    ends = [] if edges is None else edges.ends
     _check_numbers(name, centre)
     _check_numbers("selected", selected)
-    graph = _grouped(edge_index, [*centre, *selected])
+    graph = _grouped(edge_index, [*centre, *selected, *ends])
     for option, value in (("hops", hops), ("most_context", most_context)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise InputError(f"{option}: expected a whole number from 0, got {value!r}")
     _check_inside(name, centre, graph.num_nodes)
     _check_inside("selected", selected, graph.num_nodes)
+    _check_inside("edges", ends, graph.num_nodes)
     middle = np.asarray(centre, np.int64)
-    chosen = np.setdiff1d(np.asarray(selected, np.int64), middle)
+    stressed = np.asarray([*selected, *ends], np.int64)
+    chosen = np.setdiff1d(stressed, middle)
     around = _around(middle, graph, hops)
     context, hidden = _context(chosen, around, graph, most_context)
     others = np.concatenate([chosen, context])
@@ -133,8 +162,9 @@ def scene_around(
     ids = np.concatenate([middle, others[order]])
     hop = np.concatenate([np.zeros_like(middle), hop[order]])
     is_selected = np.isin(ids, np.asarray(selected, np.int64))
-    links = _links(ids, graph)
-    room = np.where(is_selected, _ROOM[True], _ROOM[False])
+    between = _between(ids, graph)
+    links = _links(ids, between)
+    room = np.where(np.isin(ids, stressed), _ROOM[True], _ROOM[False])
     if middle.size == 1:
         xy = positions(hop, links, room)
     else:
@@ -149,6 +179,8 @@ def scene_around(
         ),
         edges=tuple((one, other) for one, other in links.tolist()),
         hidden=hidden,
+        elements=() if edges is None else edges.elements(ids[links].tolist(), between),
+        kept=frozenset() if edges is None else frozenset(edges.labels),
     )
 
 
@@ -228,12 +260,16 @@ def _with_paths(chosen: Ids, around: _Around, num_nodes: int) -> NDArray[np.bool
     return wanted
 
 
-def _links(ids: Ids, graph: EdgesByReceiver) -> Ids:
+def _between(ids: Ids, graph: EdgesByReceiver) -> Tensor:
+    """Return the senders and receivers (2, e) of all edges between some nodes."""
+    edges = graph.induced(torch.from_numpy(np.sort(ids)).to(graph.device))
+    return torch.stack(graph.ends(edges)).cpu()
+
+
+def _links(ids: Ids, between: Tensor) -> Ids:
     """Return the pairs (e, 2) of places in `ids` between which edges lead, each pair once."""
     in_order = np.argsort(ids)
-    edges = graph.induced(torch.from_numpy(ids[in_order]).to(graph.device))
-    ends = torch.stack(graph.ends(edges)).cpu().numpy()  # (2, e)
-    pairs = in_order[np.searchsorted(ids[in_order], ends)]
+    pairs = in_order[np.searchsorted(ids[in_order], between.numpy())]
     pairs = np.sort(pairs[:, pairs[0] != pairs[1]], axis=0)
     keys = np.unique(pairs[0] * ids.size + pairs[1])
     return np.stack([keys // ids.size, keys % ids.size], axis=1)

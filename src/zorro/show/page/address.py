@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from zorro.elements.edges import EdgeLabel
 from zorro.errors import InputError
 from zorro.question import Level, Query
 from zorro.question.query import NUMBERS
 
 Address = int | str  # a number, or the ends of a link: 3-7
 LINK = r"^[0-9]{1,16}-[0-9]{1,16}$"
+EDGE = r"^[0-9]{1,16}-[0-9]{1,16}(-[0-9]{1,9})?$"
 ANY = r"^[0-9]{1,16}(-[0-9]{1,16})?$"
 
 _TOLD: dict[Level, str] = {
@@ -26,6 +28,20 @@ def address_of(query: Query) -> Address:
     (5, '3-7')
     """
     return query.index if query.to is None else f"{query.index}-{query.to}"
+
+
+def edge_address(label: EdgeLabel) -> str:
+    """Return what tells an edge among others.
+
+    >>> edge_address((3, 7)), edge_address((3, 7, 1))
+    ('3-7', '3-7-1')
+    """
+    return "-".join(map(str, label))
+
+
+def edge_at(address: str) -> EdgeLabel:
+    """Return the edge at an address of the pattern `EDGE`."""
+    return tuple(int(part) for part in address.split("-"))
 
 
 def query_at(name: str, address: Address, level: Level, count: int | None = None) -> Query:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from zorro.elements import FEATURES, KEPT, NODES
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES
+from zorro.elements.edges import EdgeLabel
 from zorro.explanation import Explanation
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import phrases
 from zorro.graph.names import Names, label
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.drawing import svg
 from zorro.show.page.node_surroundings import NodeSurroundings
 from zorro.show.page.surroundings import Surroundings, group_name
@@ -30,7 +32,7 @@ class Card:
 
     def _repr_html_(self) -> str:
         e, around = self.explanation, self.surroundings
-        scene = around.scene(e.query, e.nodes, hops=e.graph.hops)
+        scene = around.scene(e.query, e.nodes, hops=e.graph.hops, edges=KeptEdges.of(e))
         return card(
             phrases(e.claim, around.names),
             _lines(e, around),
@@ -40,12 +42,15 @@ class Card:
 
 def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, str]]:
     e, names, fidelity = explanation, around.names, explanation.fidelity
+    attributes = [edge for edge in e.selected.get(EDGE_ATTRIBUTES, ()) if isinstance(edge, tuple)]
     kept = {
-        NODES: (names.node, [around.node_label(e.query, node) for node in e.nodes]),
-        FEATURES: (names.feature, [_feature(group, names) for group in e.feature_elements]),
+        NODES: (f"{names.node}s", [around.node_label(e.query, node) for node in e.nodes]),
+        FEATURES: (f"{names.feature}s", [_feature(group, names) for group in e.feature_elements]),
+        EDGES: ("edges", [_edge(edge, e, around) for edge in e.edges]),
+        EDGE_ATTRIBUTES: ("edges' attributes", [_edge(edge, e, around) for edge in attributes]),
     }
     return [
-        *((f"{kept[kind][0]}s", _listed(kept[kind][1])) for kind in KEPT if kind in e.selected),
+        *((name, _listed(texts)) for kind, (name, texts) in kept.items() if kind in e.selected),
         (
             "fidelity",
             f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}] on "
@@ -59,6 +64,14 @@ def _feature(members: tuple[int, ...], names: Names) -> str:
     if len(members) > 1:
         return group_name(members, names)
     return label(names.features, members[0]) or str(members[0])
+
+
+def _edge(edge: EdgeLabel, explanation: Explanation, around: Surroundings) -> str:
+    """Return what an edge is called, by the short names of its nodes."""
+    one, other, *number = edge
+    ends = (around.node_label(explanation.query, end) for end in (one, other))
+    to = "→" if explanation.graph.directed else "–"
+    return to.join(ends) + "".join(f" ({k})" for k in number)
 
 
 def _listed(texts: list[str]) -> str:

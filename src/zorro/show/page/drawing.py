@@ -26,13 +26,13 @@ Place = tuple[float, float]
 def svg(query: Query, scene: Scene, surroundings: Surroundings) -> str:
     """Return the drawing of a scene; kept nodes are large, nodes that are asked about have a ring.
 
-    A link that is asked about is dashed: it carries no messages.
+    Kept edges are thick. A link that is asked about is dashed: it carries no messages.
     """
     at = _fitted(scene)
     bonds = scene.bonds or (None,) * len(scene.edges)
     edges = "".join(
-        _edge(at(scene.nodes[i]), at(scene.nodes[j]), bond)
-        for (i, j), bond in zip(scene.edges, bonds, strict=True)
+        _edge(at(scene.nodes[i]), at(scene.nodes[j]), bond, is_kept=scene.keeps(place))
+        for place, ((i, j), bond) in enumerate(zip(scene.edges, bonds, strict=True))
     )
     asked = "".join(
         _asked(at(scene.nodes[i]), at(scene.nodes[j]), is_rival=place > 0)
@@ -44,7 +44,8 @@ def svg(query: Query, scene: Scene, surroundings: Surroundings) -> str:
         _node(node, *at(node), query=query, scene=scene, surroundings=surroundings)
         for node in order
     )
-    stressed = [node for node in scene.nodes if node.selected or node.id in scene.centre]
+    named = {*scene.centre, *scene.ends}
+    stressed = [node for node in scene.nodes if node.selected or node.id in named]
     labels = "".join(
         _label(node, *at(node), surroundings.node_label(query, node.id))
         for node in ([] if surroundings.kinds.are_atoms else stressed[:_MOST_LABELS])
@@ -72,13 +73,15 @@ def _fitted(scene: Scene) -> Callable[[SceneNode], Place]:
     return lambda node: (_WIDTH / 2 + node.x * scale, _HEIGHT / 2 - node.y * scale)
 
 
-def _edge(one: Place, other: Place, bond: str | None) -> str:
+def _edge(one: Place, other: Place, bond: str | None, *, is_kept: bool) -> str:
+    colour, width = (palette.PLAIN, 3.5) if is_kept else (palette.CONTEXT, 1)
     length = math.dist(one, other) or 1.0
     aside = ((other[1] - one[1]) / length * _APART, (one[0] - other[0]) / length * _APART)
     return "".join(
         f'<line x1="{one[0] + shift * aside[0]:.1f}" y1="{one[1] + shift * aside[1]:.1f}" '
         f'x2="{other[0] + shift * aside[0]:.1f}" y2="{other[1] + shift * aside[1]:.1f}" '
-        f'stroke="{palette.CONTEXT}" stroke-opacity="{".6" if bond is None else "1"}"'
+        f'stroke="{colour}" stroke-width="{width}" '
+        f'stroke-opacity="{"1" if bond or is_kept else ".6"}"'
         f"{_DASHED if dashed else ''}/>"
         for shift, dashed in strokes(bond)
     )

@@ -17,6 +17,7 @@ from zorro.graph.names import Labels, Names, check_labels, label
 from zorro.question import Level, Query
 from zorro.show import palette
 from zorro.show.graph_scene import MOST_SHOWN, Layout, graph_scene, layout_of
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
 from zorro.show.page.surroundings import (
@@ -75,13 +76,19 @@ class GraphSurroundings:
         return NodeKinds(names, are_atoms=_are_elements(list(names.values())))
 
     def scene(
-        self, query: Query, selected: Sequence[int], *, hops: int, most: int | None = None
+        self,
+        query: Query,
+        selected: Sequence[int],
+        *,
+        hops: int,
+        most: int | None = None,
+        edges: KeptEdges | None = None,
     ) -> Scene | None:
         """Return how a graph is laid out."""
         if not self.graphs:
             return None
         shown = MOST_SHOWN if most is None else max(MOST_SHOWN, most)
-        return graph_scene(selected, self._layout(query.index), most=shown)
+        return graph_scene(selected, self._layout(query.index), most=shown, edges=edges)
 
     def values(
         self, query: Query, nodes: Sequence[int] | None, features: Elements | None

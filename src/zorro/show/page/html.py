@@ -17,6 +17,7 @@ REPORT_SCRIPTS = (
     "levels.js",
     "answers.js",
     "wording.js",
+    "worlds.js",
     "fitted.js",
     "marks.js",
     "scene_fit.js",

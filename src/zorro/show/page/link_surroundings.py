@@ -13,6 +13,7 @@ from torch import Tensor
 from zorro.graph.names import Labels, Names
 from zorro.question import Level, Query
 from zorro.show import palette
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.link_scene import link_scene
 from zorro.show.page.address import Address, query_at
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
@@ -73,7 +74,13 @@ class LinkSurroundings:
         return self.graph.has_graph
 
     def scene(
-        self, query: Query, selected: Sequence[int], *, hops: int, most: int | None = None
+        self,
+        query: Query,
+        selected: Sequence[int],
+        *,
+        hops: int,
+        most: int | None = None,
+        edges: KeptEdges | None = None,
     ) -> Scene | None:
         """Return how the neighbourhood of a link's ends is laid out."""
         if not self.graph.has_graph:
@@ -85,6 +92,7 @@ class LinkSurroundings:
             hops=hops,
             most_context=MOST_CONTEXT if most is None else most,
             carries_messages=self.carries_messages,
+            edges=edges,
         )
 
     def values(

@@ -18,6 +18,7 @@ from zorro.graph.names import Names, check_labels, label
 from zorro.model.predictor import Predictor
 from zorro.question import Level, Query
 from zorro.show import palette
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
 from zorro.show.page.surroundings import (
@@ -91,13 +92,21 @@ class NodeSurroundings:
         return features_of(self.x)
 
     def scene(
-        self, query: Query, selected: Sequence[int], *, hops: int, most: int | None = None
+        self,
+        query: Query,
+        selected: Sequence[int],
+        *,
+        hops: int,
+        most: int | None = None,
+        edges: KeptEdges | None = None,
     ) -> Scene | None:
         """Return how the neighbourhood of a node is laid out."""
         if self.edge_index is None:
             return None
         context = MOST_CONTEXT if most is None else most
-        return scene_of(query.index, selected, self.edges, hops=hops, most_context=context)
+        return scene_of(
+            query.index, selected, self.edges, hops=hops, most_context=context, edges=edges
+        )
 
     def values(
         self, query: Query, nodes: Sequence[int] | None, features: Elements | None

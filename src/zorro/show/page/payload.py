@@ -9,20 +9,23 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from zorro.elements import FEATURES, KEPT, NODES, Kind
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, KEPT, KINDS, NODES, Kind
+from zorro.elements.edges import Member
 from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
 from zorro.explanation.sentence import phrases
-from zorro.graph.names import Labels, label
+from zorro.graph.names import Labels, counted, label
 from zorro.question import Level, Query
 from zorro.runs import Run
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.page import answers, contents
-from zorro.show.page.address import Address, address_of
+from zorro.show.page.address import Address, address_of, edge_address, edge_at
 from zorro.show.page.contents import Contents
 from zorro.show.page.surroundings import Elements, Surroundings, group_name, significant
 from zorro.show.scene import Scene
 
 Plain = dict[str, Any]
+Id = int | str  # of a node or a feature its number, of an edge its address
 Alternatives = Mapping[int, Sequence[Explanation]]
 
 _SIZES = ("graphs", "nodes", "features", "edges")
@@ -67,6 +70,8 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
             kind: _median(len(e.elements(kind)) for e in explanations) for kind in kinds_of(run)
         },
         "medianSize": _median(e.graph.num_nodes for e in explanations),
+        "medianEdges": _median(e.graph.edge_elements or 0 for e in explanations),
+        "otherEdges": other_edges(explanations[0]) if explanations else None,
         "answers": surroundings.answers.summary(judged),
         "tau": parameters["tau"],
         "delta": parameters.get("delta"),
@@ -98,7 +103,7 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
         "query": address_of(e.query),
         **answers.row(e),
         "truth": surroundings.truth(e.query),
-        **{kind: _count(e, kind) for kind in KEPT},
+        **{kind: _count(e, kind) for kind in KINDS},
         "fidelity": _rounded(e.fidelity.value),
         "status": e.status,
         "certified": e.certified,
@@ -135,20 +140,24 @@ def detail(
 ) -> Plain:
     """Return what is shown of an explanation when it is opened."""
     e, query = explanation, explanation.query
-    scene = surroundings.scene(query, e.nodes, hops=e.graph.hops)
+    scene = surroundings.scene(query, e.nodes, hops=e.graph.hops, edges=KeptEdges.of(e))
     context = None if e.graph.whole else e.graph.context
     other = None if e.versus is None else e.versus.other
     return {
         "sentence": [
             [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
         ],
-        **{kind: members_of(e, kind) for kind in KEPT},
+        **{kind: members_of(e, kind) for kind in KINDS},
+        "directed": e.graph.directed,
+        "otherEdges": other_edges(e),
         "values": values(
             query,
             e.nodes if NODES in e.selected else None,
             e.feature_elements if FEATURES in e.selected else None,
             surroundings,
-        ),
+        )
+        if e.selected.keys() & set(KEPT)
+        else None,
         "kinds": surroundings.kinds_of_all(query),
         "fidelity": measured(e.fidelity),
         "bound": None if e.certificate is None else _rounded(e.certificate.bound),
@@ -158,9 +167,8 @@ def detail(
         "probabilities": answers.likeliest(e.probabilities, against=other),
         "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
         "scene": None if scene is None else drawing(query, scene, surroundings),
-        "lookedAt": surroundings.looked_at(
-            candidates=e.graph.candidates, context=context, hops=e.graph.hops
-        ),
+        "lookedAt": _edges_between(e)
+        + surroundings.looked_at(candidates=e.graph.candidates, context=context, hops=e.graph.hops),
         "seconds": significant(e.seconds),
         "evaluations": e.evaluations,
         "evaluator": e.evaluator,
@@ -176,6 +184,9 @@ def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
         for held in (one, *one["alternatives"]):
             for kind in KEPT:
                 shown[kind].update(held[kind] or ())
+            for kind in (EDGES, EDGE_ATTRIBUTES):
+                for edge in held.get(kind) or ():
+                    shown[NODES].update(edge_at(edge)[:2])
         if one["values"] is not None:
             shown[FEATURES].update(one["values"]["features"])
         if one["scene"] is not None:
@@ -217,16 +228,35 @@ def _named(given: Any, numbers: set[int]) -> dict[str, str]:
 def kinds_of(run: Run) -> list[Kind]:
     """Return the kinds that a run's sets are of."""
     asked = run.manifest["parameters"].get("keep", KEPT)
-    return [kind for kind in KEPT if kind in asked]
+    return [kind for kind in KINDS if kind in asked]
 
 
-def members_of(explanation: Explanation, kind: Kind) -> list[int] | None:
+def members_of(explanation: Explanation, kind: Kind) -> list[Id] | None:
     """Return what is kept of a kind, a group of features by its first; None if all is."""
     if kind not in explanation.selected:
         return None
-    if kind == FEATURES:
-        return [members[0] for members in explanation.feature_elements]
-    return list(explanation.nodes)
+    return [_id(members[0]) for members in explanation.elements(kind)]
+
+
+def _id(member: Member) -> Id:
+    return edge_address(member) if isinstance(member, tuple) else member
+
+
+def other_edges(explanation: Explanation) -> Plain | None:
+    """Return what happens to edges that are not kept, None where all are.
+
+    They are present with a probability, as edges or as messages only; or they exchange ends.
+    """
+    p = explanation.parameters
+    if EDGES not in explanation.selected:
+        return None
+    return {"presence": p.edge_presence, "effect": p.edge_effect}
+
+
+def _edges_between(explanation: Explanation) -> str:
+    """Say how many edges could be kept, in front of between which nodes."""
+    count = explanation.graph.edge_elements
+    return "" if count is None else f"{counted(count, 'edge')} between "
 
 
 def _count(explanation: Explanation, kind: Kind) -> int | None:
@@ -260,7 +290,7 @@ def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
 
     The first `centre` nodes are those that are asked about, `inner` hops from the middle; between
     which of them a link is asked about is told by their places, flat too. Bonds are those of the
-    edges, if they are known.
+    edges, if they are known; elements those that each of them stands for, where sets are of edges.
     """
     return {
         "centre": len(scene.centre),
@@ -279,22 +309,22 @@ def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
         ],
         "edges": [place for edge in scene.edges for place in edge],
         "bonds": list(scene.bonds),
+        "elements": [[edge_address(label) for label in line] for line in scene.elements],
         "hidden": scene.hidden,
     }
 
 
 def _step(step: Step) -> list[Any]:
     """Return [kind, id, fidelity, added]; the start has the kind ""."""
-    if step.node is not None:
-        return ["node", step.node, _rounded(step.fidelity), int(step.added)]
-    if step.feature is not None:
-        return ["feature", step.feature, _rounded(step.fidelity), int(step.added)]
-    return ["", None, _rounded(step.fidelity), int(step.added)]
+    fidelity, added = _rounded(step.fidelity), int(step.added)
+    if step.kind is None:
+        return ["", None, fidelity, added]
+    return [step.kind.removesuffix("s"), _id(step.members[0]), fidelity, added]
 
 
 def _alternative(explanation: Explanation) -> Plain:
     return {
-        **{kind: members_of(explanation, kind) for kind in KEPT},
+        **{kind: members_of(explanation, kind) for kind in KINDS},
         "fidelity": _rounded(explanation.fidelity.value),
         "lower": _rounded(explanation.fidelity.lower),
         "upper": _rounded(explanation.fidelity.upper),

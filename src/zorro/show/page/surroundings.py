@@ -13,6 +13,7 @@ from zorro.graph.features import Features
 from zorro.graph.names import Labels, Names, counted, label
 from zorro.question import Level, Query
 from zorro.show import palette
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, Truth
 from zorro.show.scene import Scene
@@ -191,7 +192,13 @@ class Surroundings(Protocol):
         ...
 
     def scene(
-        self, query: Query, selected: Sequence[int], *, hops: int, most: int | None = None
+        self,
+        query: Query,
+        selected: Sequence[int],
+        *,
+        hops: int,
+        most: int | None = None,
+        edges: KeptEdges | None = None,
     ) -> Scene | None:
         """Return how a query is laid out with some nodes selected.
 
@@ -200,6 +207,7 @@ class Surroundings(Protocol):
             selected: ids of nodes.
             hops: how far a node's neighbourhood reaches.
             most: how many nodes are shown that are not selected; as many as can be read when None.
+            edges: that are kept, where sets are of edges.
         """
         ...
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from zorro.elements.space import BLOCKS
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.graph.edge_index import Edges, EdgesByReceiver
-from zorro.graph.names import LINK_CLASSES, Labels, check_labels, counted, label
+from zorro.graph.names import LINK_CLASSES, Labels, Names, check_labels, label
 from zorro.question import Level, Query
 from zorro.show import palette
 from zorro.show.graph_scene import graph_scene, layout_of
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.link_scene import link_scene
 from zorro.show.plot.arguments import check_explanation, check_size, class_numbers
 from zorro.show.plot.atoms import draw_atoms, symbols_of
@@ -24,6 +26,7 @@ from zorro.show.plot.labels import font_size
 from zorro.show.plot.names import name_of
 from zorro.show.plot.stage import (
     ASKED_STYLE,
+    KEPT_WIDTH,
     RING_STYLE,
     Stage,
     draw_ground,
@@ -65,9 +68,10 @@ def explanation(
 
     A node that was asked about stands in the centre with a ring around it, nodes that are as many
     hops away on one ring. Of a link both ends stand there, and it is dashed: it carries no
-    messages. Selected nodes are filled and labelled, an unselected query is hollow,
-    all others are faint. A graph that was asked about is drawn as a whole; names of its nodes that
-    have one or two letters, as atoms have, are written into them.
+    messages. Selected nodes are filled and labelled, an unselected query is hollow, all others are
+    faint. Where sets are of edges, those that are kept are thick. A graph that was asked about is
+    drawn as a whole; names of its nodes that have one or two letters, as atoms have, are written
+    into them.
 
     >>> figure = explanation(found, data.edge_index, classes=data.y)    # doctest: +SKIP
     >>> figure.savefig("node.png")                                      # doctest: +SKIP
@@ -94,7 +98,8 @@ def explanation(
     draw = _SCENES[explanation.query.level]
     scene = draw(explanation, edge_index, node_names, edge_names, hops, most_context)
     symbols = symbols_of(scene, node_names)
-    kept = [node for node in scene.nodes if node.selected or node.id in scene.centre]
+    shown = {*scene.centre, *scene.ends}
+    kept = [node for node in scene.nodes if node.selected or node.id in shown]
     stage = stage_of(scene)
     named = [] if symbols else kept
     labels = labels_of(scene, stage, named, lambda node: name_of(node_names, node))
@@ -147,6 +152,7 @@ def _around(
         edge_index,
         hops=explanation.graph.hops if hops is None else hops,
         most_context=most_context,
+        edges=KeptEdges.of(explanation),
     )
 
 
@@ -182,7 +188,7 @@ def _of_graph(
         bonds=edge_names,
         atoms=atoms if len(atoms) == total else None,
     )
-    return graph_scene(explanation.nodes, layout)
+    return graph_scene(explanation.nodes, layout, edges=KeptEdges.of(explanation))
 
 
 # What the two answers are called where classes are those of nodes.
@@ -204,6 +210,7 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
     alike = defaultdict(list)
     for node in scene.nodes:
         kind = "selected" if node.selected else "query" if node.id in scene.centre else "context"
+        kind = "end" if kind == "context" and node.id in scene.ends else kind
         marker = "o" if classes is None else _marker(classes[node.id])
         alike[kind, marker].append(node)
     for (kind, marker), nodes in alike.items():
@@ -215,12 +222,14 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
         how: dict[str, Any] = {
             "selected": {"facecolors": colours, "edgecolors": palette.INK, "linewidths": 0.6},
             "query": {"facecolors": "white", "edgecolors": colours, "linewidths": 1.8},
+            "end": {"facecolors": colours, "edgecolors": "white", "linewidths": 0.8},
             "context": {"facecolors": colours, "linewidths": 0, "alpha": 0.4 if classes else 1},
         }[kind]
+        size = {"context": 22.0, "end": (0.7 * stage.node) ** 2}.get(kind, stage.node**2)
         axes.scatter(
             [node.x for node in nodes],
             [node.y for node in nodes],
-            s=22 if kind == "context" else stage.node**2,
+            s=size,
             marker=marker,
             zorder=2 if kind == "context" else 3,
             gid=kind,
@@ -241,11 +250,14 @@ def _keys(
     for place, name in enumerate(("asked about", "compared with")[: len(scene.asked)]):
         colour = palette.CONTEXT if place else palette.ASKED
         asked.append(({"linestyle": ASKED_STYLE, "linewidth": 2.0, "color": colour}, name))
-    keys: list[tuple[dict[str, Any], str]] = [
-        *(asked if scene.centre else []),
-        ({"marker": "o", "markersize": 8, "color": plain}, "selected"),
-    ]
-    if any(not node.selected and node.id not in scene.centre for node in scene.nodes):
+    keys: list[tuple[dict[str, Any], str]] = [*(asked if scene.centre else [])]
+    if scene.elements:
+        kept = {"linestyle": "-", "linewidth": KEPT_WIDTH, "color": palette.PLAIN}
+        keys.append((kept, "edge that is kept"))
+    has_nodes = not scene.elements or any(node.selected for node in scene.nodes)
+    if has_nodes:
+        keys.append(({"marker": "o", "markersize": 8, "color": plain}, "selected"))
+    if has_nodes and any(not node.selected and node.id not in scene.centre for node in scene.nodes):
         keys.append(({"marker": "o", **faint}, "not selected"))
     if len(scene.nodes) > len(scene.centre) > 0:
         keys.append(({"linestyle": RING_STYLE, "color": palette.LINE}, "1, 2, … hops away"))
@@ -290,9 +302,11 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
     elif told is not None and label(class_names or {}, told) is not None:
         name = f"{'' if predicted else 'not '}{name_of(class_names, told)}"
     fidelity, query = explanation.fidelity, explanation.query
-    size = " × ".join(
-        counted(len(explanation.elements(kind)), kind.removesuffix("s"))
-        for kind in explanation.selected
+    blocks = [[kind for kind in block if kind in explanation.selected] for block in BLOCKS]
+    size = " and ".join(
+        " × ".join(Names().counted(kind, len(explanation.elements(kind))) for kind in block)
+        for block in blocks
+        if block
     )
     return (
         f"{_asked(query, node_names)} → {name}\n"

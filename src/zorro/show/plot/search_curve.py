@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from zorro.elements import KINDS, Kind
+from zorro.elements.edges import named
 from zorro.explanation import Explanation, Step
 from zorro.graph.names import Labels, check_labels
 from zorro.show import palette
@@ -16,7 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMED = 45  # steps that are named one by one
-_NODE, _FEATURE, _FRESH, _TAU = (palette.CLASSES[place] for place in (0, 1, 2, 5))
+_NODE, _FEATURE, _FRESH, _EDGE, _TAU = (palette.CLASSES[place] for place in (0, 1, 2, 3, 5))
+_NOUNS: Mapping[Kind, str] = dict(
+    zip(KINDS, ("node", "feature", "edge", "edge's attributes"), strict=True)
+)
 _LEGEND = 2.4  # inches
 
 
@@ -76,6 +82,8 @@ def _step_name(step: Step, node_names: Labels | None, feature_names: Labels | No
     sign = "+" if step.added else "−"
     if step.node is not None:
         return f"{sign} {name_of(node_names, step.node, otherwise=f'node {step.node}')}"
+    if step.kind is not None and isinstance(step.members[0], tuple):
+        return f"{sign} {_NOUNS[step.kind]} {named(step.members[0])}"
     if step.feature is not None:
         name = name_of(feature_names, step.feature, otherwise=f"feature {step.feature}")
         return f"{sign} {name}"
@@ -90,6 +98,8 @@ def _draw_steps(axes: Axes, steps: tuple[Step, ...]) -> None:
         ("start", "D", palette.INK),
         ("node", "o", _NODE),
         ("feature", "s", _FEATURE),
+        ("edge", "^", _EDGE),
+        ("edge's attributes", "v", _EDGE),
     ):
         for added in (True, False):
             at = [n for n, step in enumerate(steps) if (_kind(step), step.added) == (kind, added)]
@@ -108,9 +118,7 @@ def _draw_steps(axes: Axes, steps: tuple[Step, ...]) -> None:
 
 
 def _kind(step: Step) -> str:
-    if step.node is not None:
-        return "node"
-    return "start" if step.feature is None else "feature"
+    return "start" if step.kind is None else _NOUNS[step.kind]
 
 
 def _draw_claim(axes: Axes, explanation: Explanation, at: float) -> None:

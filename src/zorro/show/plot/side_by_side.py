@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from zorro.elements import NODES
 from zorro.errors import InputError
 from zorro.explanation import Explanation
 from zorro.graph.edge_index import Edges, EdgesByReceiver
@@ -17,6 +18,7 @@ from zorro.graph.names import Labels, check_labels, counted
 from zorro.methods.masks import Masks
 from zorro.question import Query
 from zorro.show import palette
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.link_scene import link_scene
 from zorro.show.plot.arguments import check_size
 from zorro.show.plot.canvas import new_figure
@@ -88,10 +90,14 @@ def compare(
     if hops is None:
         raise InputError("hops: expected a number, since no explanation says how far to look")
     selected = sorted({node for panel in panels for node in panel.selected})
+    kept = [panel.edges for panel in panels if panel.edges is not None]
+    every = tuple({label: None for edges in kept for label in edges.labels})
+    edges = KeptEdges(every, kept[0].directed) if kept else None
+    around: dict[str, Any] = {"hops": hops, "most_context": most_context, "edges": edges}
     if isinstance(query, tuple):
-        scene = link_scene(asked, selected, edge_index, hops=hops, most_context=most_context)
+        scene = link_scene(asked, selected, edge_index, **around)
     else:
-        scene = scene_of(query, selected, edge_index, hops=hops, most_context=most_context)
+        scene = scene_of(query, selected, edge_index, **around)
     rows = math.ceil(len(panels) / _MOST_COLUMNS)
     columns = math.ceil(len(panels) / rows)
     stage = stage_of(scene, least=3.2, most=max(3.6, 16.0 / columns))
@@ -130,6 +136,13 @@ class _Panel:
     values: Mapping[int, float] | None
     soft: bool
     selected: tuple[int, ...]
+    edges: KeptEdges | None = None
+
+    def on(self, scene: Scene) -> Scene:
+        """Return a scene with what is kept here; without edges as if there were none to keep."""
+        if self.edges is None:
+            return replace(scene, elements=(), kept=frozenset())
+        return replace(scene, kept=frozenset(self.edges.labels))
 
 
 def _panels(
@@ -159,12 +172,13 @@ def _panel(
     top: int,
 ) -> _Panel:
     values = _values(f"answers[{name!r}]", answer, query, candidates)
+    edges = KeptEdges.of(answer) if isinstance(answer, Explanation) else None
     if values is None:
-        return _Panel(name, None, soft=False, selected=())
+        return _Panel(name, None, soft=False, selected=(), edges=edges)
     kept = {node: value for node, value in values.items() if value > 0}
     soft = len(set(kept.values()) | {1.0}) > 1
     if not soft:
-        return _Panel(name, kept, soft=False, selected=tuple(kept))
+        return _Panel(name, kept, soft=False, selected=tuple(kept), edges=edges)
     highest = max(kept.values())
     order = sorted(kept, key=lambda node: (-kept[node], node))
     shares = {node: kept[node] / highest for node in order}
@@ -180,7 +194,7 @@ def _values(
             raise InputError(
                 f"{argument}: expected an explanation of {query}, got one of {answer.query}"
             )
-        return dict.fromkeys(answer.nodes, 1.0)
+        return dict.fromkeys(answer.nodes, 1.0) if NODES in answer.selected else None
     if isinstance(answer, Masks):
         return _mask_values(argument, answer, candidates)
     if isinstance(answer, Mapping):
@@ -223,9 +237,11 @@ def _mask_values(
 def _named(panel: _Panel, scene: Scene) -> list[SceneNode]:
     """Return the nodes that are labelled: the query, then those with the highest values."""
     values = panel.values or {}
-    chosen = {node for node in panel.selected if values[node] >= _LEAST_LABELLED} - {*scene.centre}
+    chosen = {node for node in panel.selected if values[node] >= _LEAST_LABELLED}
+    chosen = (chosen | panel.on(scene).ends) - {*scene.centre}
     named = [node for node in scene.nodes if node.id in chosen]
-    return [*scene.nodes[: len(scene.centre)], *sorted(named, key=lambda node: -values[node.id])]
+    named.sort(key=lambda node: -values.get(node.id, 0.0))
+    return [*scene.nodes[: len(scene.centre)], *named]
 
 
 def _draw_panel(
@@ -238,7 +254,7 @@ def _draw_panel(
 ) -> None:
     values = panel.values or {}
     named = _named(panel, scene)
-    draw_ground(axes, scene, stage, {node.id for node in named})
+    draw_ground(axes, panel.on(scene), stage, {node.id for node in named})
     for kind, nodes in (
         ("marked", [node for node in scene.nodes if node.id in values]),
         ("context", [node for node in scene.nodes if node.id not in values]),
@@ -263,6 +279,9 @@ def _draw_panel(
 
 
 def _summary(panel: _Panel) -> str:
+    if panel.edges is not None:
+        nodes = [] if panel.values is None else [counted(len(panel.values), "node")]
+        return " and ".join([*nodes, counted(len(panel.edges.labels), "edge")])
     if panel.values is None:
         return "does not rank nodes"
     if panel.soft:

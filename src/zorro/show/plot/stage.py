@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from zorro.show.bonds import strokes
-from zorro.show.palette import ASKED, CONTEXT, INK, LINE
+from zorro.show.palette import ASKED, CONTEXT, INK, LINE, PLAIN
 from zorro.show.plot.labels import Label, font_size, placed
 from zorro.show.scene import Scene, SceneNode
 
@@ -26,6 +26,7 @@ _BESIDE = 0.1  # hops between the lines of one bond
 _MANY_LINES = 150  # more edges than these are drawn thin
 RING_STYLE = (0, (4, 4))
 ASKED_STYLE = (0, (3, 2))
+KEPT_WIDTH = 3.2  # points, of edges that are kept
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,10 @@ def labels_of(
 
 
 def draw_ground(axes: Axes, scene: Scene, stage: Stage, strong: Collection[int]) -> None:
-    """Draw the rings, and the edges: those between some nodes (ids) more strongly."""
+    """Draw the rings, and the edges: those between some nodes (ids) more strongly.
+
+    Where sets are of edges, those that are kept.
+    """
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Circle
 
@@ -105,12 +109,17 @@ def draw_ground(axes: Axes, scene: Scene, stage: Stage, strong: Collection[int])
                 linestyle=RING_STYLE,
             )
         )
-    is_strong = [node.id in strong for node in scene.nodes]
-    for wanted, colour, widest in ((False, LINE, 0.7), (True, "#7A8087", 1.3)):
+    of_node = [node.id in strong for node in scene.nodes]
+    is_strong = [
+        scene.keeps(place) if scene.elements else of_node[one] and of_node[other]
+        for place, (one, other) in enumerate(scene.edges)
+    ]
+    strongly = (PLAIN, KEPT_WIDTH) if scene.elements else ("#7A8087", 1.3)
+    for wanted, (colour, widest) in ((False, (LINE, 0.7)), (True, strongly)):
         lines = [
             (line, dashed)
-            for place, edge in enumerate(scene.edges)
-            if (is_strong[edge[0]] and is_strong[edge[1]]) == wanted
+            for place, drawn in enumerate(is_strong)
+            if drawn == wanted
             for line, dashed in _lines(scene, place)
         ]
         width = widest if len(lines) <= _MANY_LINES else widest / 2
@@ -121,6 +130,8 @@ def draw_ground(axes: Axes, scene: Scene, stage: Stage, strong: Collection[int])
                 linewidths=width,
                 linestyles=[(0, (3, 2)) if dashed else "solid" for _, dashed in lines] or "solid",
                 zorder=1,
+                capstyle="round" if wanted else None,
+                gid="strong" if wanted else "faint",
             )
         )
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi import Path as InPath
@@ -24,14 +24,16 @@ from starlette.exceptions import HTTPException as PlainHTTPException
 
 from zorro import question
 from zorro.cut import ComputationalGraph
-from zorro.elements import FEATURES, NODES
+from zorro.elements import EDGES, KINDS, Kind
+from zorro.elements.edges import EdgeLabel
 from zorro.errors import InputError, ModelError, RunError, ZorroError
 from zorro.question.decision import Comparison
+from zorro.show.kept_edges import KeptEdges
 from zorro.show.page import payload
 from zorro.show.page.address import ANY, address_of, query_at
 from zorro.show.page.contents import reason
 from zorro.show.web import limits
-from zorro.show.web.candidates import candidate_features, candidate_nodes
+from zorro.show.web.candidates import LISTED
 from zorro.show.web.comparing import compare
 from zorro.show.web.guard import Access, Guard
 from zorro.show.web.jobs import BusyError, Job, Jobs
@@ -240,9 +242,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 samples=min(asked.samples, fresh),
                 comparison=served.comparison(asked.why_not, asked.among, asked.top),
             )
-            scores = meter.scores(
-                meter.selection(nodes=chosen["nodes"], features=chosen["features"])
-            )
+            scores = meter.scores(meter.selection(**chosen))
             found = meter.judged(scores)
             return Fidelity(
                 fidelity=found.value,
@@ -270,8 +270,10 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
 
         def drawn() -> Drawing:
             graph = _graph(measuring, served, run, asked, comparison)
+            nodes, labels = _selected(served, asked)
+            edges = KeptEdges(labels, graph.edges.directed) if EDGES in served.kinds else None
             scene = served.surroundings.scene(
-                graph.asked, _selected(served, asked), hops=graph.hops, most=most
+                graph.asked, nodes, hops=graph.hops, most=most, edges=edges
             )
             assert scene is not None
             shown = {
@@ -296,7 +298,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
     async def candidates(
         run: RunNumber,
         query: QueryAddress,
-        kind: Literal["nodes", "features"] = "features",
+        kind: Kind = "features",
         search: Annotated[str, Query(max_length=100)] = "",
         limit: Annotated[int, Query(ge=1, le=limits.LISTED)] = 50,
         among: Among = None,
@@ -305,7 +307,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
         served = _live(runs, run)
         asked = served.query(query)
         comparison = served.comparison(None, among, top)
-        listed = candidate_nodes if kind == "nodes" else candidate_features
+        listed = LISTED[kind]
 
         def found() -> Candidates:
             graph = _graph(measuring, served, run, asked, comparison)
@@ -420,13 +422,13 @@ def _live(runs: Offered, number: int) -> Served:
     return served
 
 
-def _selected(served: Served, query: question.Query) -> Sequence[int]:
-    """Return the nodes that a query's explanation rests on, none if there is none to read."""
+def _selected(served: Served, query: question.Query) -> tuple[Sequence[int], tuple[EdgeLabel, ...]]:
+    """Return the nodes and edges that a query's explanation rests on, none if it has none."""
     try:
         kept = served.kept(query)
     except RunError:
-        return ()
-    return () if kept is None else kept.nodes
+        return (), ()
+    return ((), ()) if kept is None else (kept.nodes, kept.edges)
 
 
 def _fresh(served: Served) -> int:
@@ -435,9 +437,9 @@ def _fresh(served: Served) -> int:
     return served.desks.measuring.zorro.fresh_samples
 
 
-def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[int] | None]:
+def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[Any] | None]:
     """Return what is kept of each kind: of one that the run's sets are not of everything is."""
-    given: dict[str, list[int] | None] = {NODES: asked.nodes, FEATURES: asked.features}
+    given: dict[str, list[Any] | None] = {kind: getattr(asked, kind) for kind in KINDS}
     for kind, members in given.items():
         if kind in served.kinds and members is None:
             raise InputError(f"{kind}: expected those that are kept, got none")

@@ -1,12 +1,17 @@
-"""What may be added to a set: the nodes a prediction can see, and the features."""
+"""What may be added to a set: the nodes and edges a prediction can see, and the features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from zorro.cut import ComputationalGraph
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Kind
+from zorro.elements.edges import EdgeLabel
 from zorro.elements.groups import gathered
 from zorro.graph.names import label
+from zorro.show.page.address import edge_address
 from zorro.show.page.surroundings import Surroundings, group_name, shown_value
 from zorro.show.web.schema import Candidate, Candidates
 
@@ -73,6 +78,50 @@ def candidate_features(
         for first in found[:limit]
     ]
     return Candidates(kind="features", candidates=shown, total=len(found))
+
+
+def candidate_edges(
+    kind: Kind,
+    graph: ComputationalGraph,
+    surroundings: Surroundings,
+    *,
+    search: str,
+    limit: int,
+) -> Candidates:
+    """Return edges that a prediction can see, those first that lead to what is asked about.
+
+    A search names one end, by its number or its name, or both.
+    """
+    query = graph.asked
+    centre = set(surroundings.centre(query))
+    wanted = [part.casefold() for part in re.split(r"\s*[-–→]\s*|\s+", search.strip()) if part]
+
+    def is_end(node: int, part: str, *, whole: bool) -> bool:
+        if str(node) == part or (not whole and str(node).startswith(part)):
+            return True
+        return part in surroundings.node_label(query, node).casefold()
+
+    def is_found(edge: EdgeLabel) -> bool:
+        if len(wanted) < 2:
+            return all(any(is_end(end, part, whole=False) for end in edge[:2]) for part in wanted)
+        one, other = wanted[:2]  # who goes on to the second has written the first to its end
+        return any(
+            is_end(u, one, whole=True) and is_end(v, other, whole=False)
+            for u, v in (edge[:2], edge[1::-1])
+        )
+
+    order = sorted(graph.edges.labels, key=lambda edge: (centre.isdisjoint(edge[:2]), edge))
+    found = [edge for edge in order if is_found(edge)]
+    shown = [Candidate(id=edge_address(edge), name=None) for edge in found[:limit]]
+    return Candidates(kind=kind, candidates=shown, total=len(found))
+
+
+LISTED: Mapping[Kind, Callable[..., Candidates]] = {
+    NODES: candidate_nodes,
+    FEATURES: candidate_features,
+    EDGES: partial(candidate_edges, EDGES),
+    EDGE_ATTRIBUTES: partial(candidate_edges, EDGE_ATTRIBUTES),
+}
 
 
 def _matching(

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from zorro.elements import KEPT
 from zorro.elements.groups import group_of_each
 from zorro.methods import Subjects
 from zorro.model.memory import default_budget
@@ -89,8 +90,9 @@ class Desks:
 
     @property
     def compares(self) -> bool:
-        """Whether other methods can be asked too: they explain classes of nodes."""
-        return isinstance(self._data, OneGraph) and isinstance(self._reading, Classes)
+        """Whether other methods can be asked too: of classes of nodes, which nodes and features."""
+        ranked = set(self.measuring.zorro.parameters.keep) <= set(KEPT)
+        return ranked and isinstance(self._data, OneGraph) and isinstance(self._reading, Classes)
 
     def take(self) -> Desk:
         """Return a desk that nobody else works at."""

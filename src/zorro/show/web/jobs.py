@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from zorro.elements import KEPT
 from zorro.errors import ZorroError
 from zorro.search import Progress
 from zorro.show.web import limits
@@ -64,10 +65,9 @@ class Job:
         if now - self._reported < _LEAST_APART:
             return
         self._reported = now
-        said = {
+        said: dict[str, Any] = {
             "step": progress.step,
-            "nodes": progress.nodes,
-            "features": progress.features,
+            **{kind: progress.held.get(kind, 0) for kind in (*KEPT, *progress.held)},
             "fidelity": round(progress.fidelity, 4),
             "seconds": round(self._seconds, 3),
         }

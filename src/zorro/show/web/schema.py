@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from zorro.show.page.address import LINK
+from zorro.elements import Kind
+from zorro.elements.edges import EdgeLabel
+from zorro.show.page.address import EDGE, LINK, edge_at
 from zorro.show.web import limits
 
 Id = Annotated[int, Field(ge=0, le=limits.LARGEST_ID, strict=True)]
@@ -37,6 +39,39 @@ Address = Annotated[
         }
     ),
 ]
+
+
+def _edge(value: object) -> EdgeLabel:
+    if isinstance(value, str) and re.fullmatch(EDGE, value):
+        return edge_at(value)
+    if isinstance(value, list) and len(value) in (2, 3):
+        whole = [end for end in value if isinstance(end, int) and not isinstance(end, bool)]
+        if len(whole) == len(value) and all(0 <= end <= limits.LARGEST_ID for end in whole):
+            return tuple(whole)
+    raise PydanticCustomError(
+        "edge", "expected an edge as a text u-v or a list [u, v], with k for one of several"
+    )
+
+
+# An edge as pages tell it, a text 3-7, or as Python does, [3, 7]; one of several with its number.
+Edge = Annotated[
+    tuple[int, ...],
+    PlainValidator(_edge),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": EDGE},
+                {
+                    "type": "array",
+                    "items": {"type": "integer", "minimum": 0, "maximum": limits.LARGEST_ID},
+                    "minItems": 2,
+                    "maxItems": 3,
+                },
+            ]
+        }
+    ),
+]
+EdgeList = Annotated[list[Edge], Field(max_length=limits.SELECTED)]
 Plain = dict[str, Any]
 
 
@@ -66,15 +101,18 @@ class ExplainRequest(_Request):
 class FidelityRequest(_Request):
     """A set to measure: what is kept of each kind that the run's sets are of.
 
-    A feature that is in a group stands for all of it. `why_not` is the class, or the link, that the
-    answer is compared with; `among` are the nodes whose links a link is to stay ahead of, or to
-    stay one of the `top` first.
+    A feature that is in a group stands for all of it. An edge is told by its nodes, `u-v` or
+    `[u, v]`, in either direction if the graph is undirected. `why_not` is the class, or the link,
+    that the answer is compared with; `among` are the nodes whose links a link is to stay ahead of,
+    or to stay one of the `top` first.
     """
 
     run: Id
     query: Address
     nodes: Ids | None = None
     features: Ids | None = None
+    edges: EdgeList | None = None
+    edge_attributes: EdgeList | None = None
     samples: Annotated[int, Field(ge=1, le=limits.SAMPLES, strict=True)] = 200
     why_not: Address | None = None
     among: Ids | None = None
@@ -166,16 +204,17 @@ class Drawing(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A node or feature that may be added.
+    """A node, feature or edge that may be added.
 
     Args:
+        id: a number, or of an edge its address.
         value: of a feature at the query, if that is a node; of a group the name of the one that
             is set, or all values.
         holders: on how many candidate nodes a feature is not zero.
         kind: by which a node is coloured: the model's class of it, or what it is.
     """
 
-    id: int
+    id: int | str
     name: str | None
     value: float | str | None = None
     holders: int | None = None
@@ -183,8 +222,8 @@ class Candidate(BaseModel):
 
 
 class Candidates(BaseModel):
-    """Some of the nodes or features that may be added, and how many there are."""
+    """Some of the nodes, features or edges that may be added, and how many there are."""
 
-    kind: Literal["nodes", "features"]
+    kind: Kind
     candidates: list[Candidate]
     total: int

@@ -24,7 +24,7 @@ from zorro.show.page.ground import Ground
 from zorro.show.web.desk import Desks
 from zorro.show.web.method_names import method_names
 
-Chosen = Mapping[str, list[int] | None]  # what is kept of each kind, None if all of it is
+Chosen = Mapping[str, list[Any] | None]  # what is kept of each kind, None if all of it is
 
 _MOST_NAMES = 10_000
 
@@ -139,7 +139,7 @@ class Served:
                     return row
         return None
 
-    def whole_groups(self, held: Chosen) -> dict[str, list[int] | None]:
+    def whole_groups(self, held: Chosen) -> dict[str, list[Any] | None]:
         """Return a set with all columns of the groups of which it has some."""
         columns = held.get(FEATURES)
         if columns is None:

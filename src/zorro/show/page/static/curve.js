@@ -4,7 +4,12 @@ window.zorro = window.zorro || {};
 
 // What the marks of steps mean.
 zorro.stepMarks = function (wording) {
-  const shapes = {nodes: "squares", features: "dots"};
+  const shapes = {
+    nodes: "squares",
+    features: "dots",
+    edges: "triangles",
+    edge_attributes: "diamonds",
+  };
   const said = wording.kept.map(({key, nouns}) => `${shapes[key]} are ${nouns}`).join(", ");
   return `${wording.capital(said)}; hollow ones were taken out.`;
 };
@@ -15,6 +20,11 @@ zorro.curve = function (container, {steps: known, fidelity, tau, wording, descri
   let steps = known;
   const margin = {top: 14, right: 76, bottom: 40, left: 38};
   const height = 260;
+  const symbols = {
+    node: d3.symbolSquare,
+    edge: d3.symbolTriangle,
+    edge_attribute: d3.symbolDiamond,
+  };
   const svg = d3
     .select(container)
     .append("svg")
@@ -95,7 +105,7 @@ zorro.curve = function (container, {steps: known, fidelity, tau, wording, descri
       .attr("transform", (step, at) => `translate(${x(at).toFixed(1)},${y(step[2]).toFixed(1)})`)
       .attr("d", ([kind]) =>
         d3.symbol(
-          kind === "node" ? d3.symbolSquare : d3.symbolCircle,
+          symbols[kind] ?? d3.symbolCircle,
           steps.length > 60 ? 8 : 34,
         )(),
       );
@@ -144,8 +154,9 @@ zorro.curve = function (container, {steps: known, fidelity, tau, wording, descri
 
   function move([kind, id, , added]) {
     if (kind === "") return "start";
-    if (id === null) return added ? `with one more ${wording[kind]}` : `one ${wording[kind]} less`;
-    const what = kind === "node" ? wording.nodeName(id) : wording.featureName(id);
+    const {noun, name} = wording.elements[`${kind}s`];
+    if (id === null) return added ? `with one more ${noun}` : `one ${noun} less`;
+    const what = name(id);
     return added ? `with ${what}` : `without ${what}`;
   }
 };

@@ -24,9 +24,7 @@ zorro.explanation = function (
   root
     .append("p")
     .attr("class", "muted small aside")
-    .text(
-      "In a random world, all other values that the model can see are replaced by random ones.",
-    );
+    .text(`In a random world, ${zorro.worlds.rest(wording, detail.otherEdges)}.`);
   parts.tools?.(root);
 
   const grid = root.append("div").attr("class", "panels");
@@ -62,9 +60,9 @@ zorro.explanation = function (
 
   function drawing(section) {
     const around = wording.level.around(wording, row.query, detail.scene);
-    const kept = detail.nodes ? listed(detail.nodes.map(wording.nodeLabel)) || "none" : "all";
-    const describe = `${around}; kept fixed: ${kept}.`;
-    zorro.scene(section.append("div").node(), detail.scene, {wording, describe});
+    const describe = `${around}; kept fixed: ${zorro.keptInDrawing(detail, wording, listed)}.`;
+    const options = {wording, describe, keptEdges: detail.edges ?? []};
+    zorro.scene(section.append("div").node(), detail.scene, options);
     zorro.sceneLegend(section.node(), detail.scene, {wording});
   }
 
@@ -97,8 +95,8 @@ zorro.explanation = function (
   }
 
   function values(section) {
-    if (wording.kept.some(({key}) => !detail[key].length)) {
-      section.append("p").text("Nothing: random values everywhere are enough.");
+    if (wording.isNothing((key) => detail[key].length)) {
+      section.append("p").text(zorro.worlds.nothing(wording));
       return;
     }
     if (detail.values) {
@@ -118,7 +116,7 @@ zorro.explanation = function (
       list.append("dt").text(wording.capital(nouns));
       const place = list.append("dd");
       if (key === "nodes" && wording.level.nodesAreQueries) nodeLinks(place, held.nodes);
-      else place.text(listed(held[key].map(label)));
+      else place.text(listed(held[key].map(label)) || "none");
     }
   }
 
@@ -178,4 +176,10 @@ zorro.explanation = function (
     const shown = texts.slice(0, most).join(", ");
     return texts.length > most ? `${shown} and ${texts.length - most} more` : shown;
   }
+};
+
+// What is kept of what a drawing shows, in words.
+zorro.keptInDrawing = function (held, wording, listed) {
+  const shown = wording.kept.filter(({key}) => key === "nodes" || key === "edges");
+  return shown.map(({key, label}) => listed(held[key].map(label)) || `no ${key}`).join("; ") || "all";
 };

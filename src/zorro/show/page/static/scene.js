@@ -2,16 +2,25 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// scene: {nodes: [[id, x, y, hop, selected, kind]], edges: [i, j, i, j, …], bonds, hidden, centre,
-// inner, asked}: the first `centre` nodes are asked about, `inner` hops from the middle, and `asked`
+// scene: {nodes: [[id, x, y, hop, selected, kind]], edges: [i, j, i, j, …], bonds, elements, hidden,
+// centre, inner, asked}: elements are the edges that each line stands for, where sets are of edges; the first `centre` nodes are asked about, `inner` hops from the middle, and `asked`
 // are pairs of their places between which a link is asked about, the explained one first.
-// onToggle(id), if given, makes each node a button; frame, from zorro.frame, is that of a larger
+// keptEdges are those that are kept. onToggle(id), if given, makes each node a button, onToggleEdge(id)
+// each edge; frame, from zorro.frame, is that of a larger
 // drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
-// Returns {svg, select}: select(ids) changes which nodes are kept.
+// Returns {svg, select}: select(nodes, edges) changes which are kept.
 zorro.scene = function (
   container,
   scene,
-  {wording, describe, onToggle = null, frame = null, onFit = null},
+  {
+    wording,
+    describe,
+    keptEdges = [],
+    onToggle = null,
+    onToggleEdge = null,
+    frame = null,
+    onFit = null,
+  },
 ) {
   const nodes = scene.nodes.map(([id, x, y, , selected, kind], place) => ({
     id,
@@ -23,11 +32,23 @@ zorro.scene = function (
     query: place < scene.centre,
     first: place === 0,
   }));
-  const lines = d3.range(0, scene.edges.length, 2).flatMap((at) => {
-    const [one, other] = [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]];
+  let kept = new Set(keptEdges);
+  const edges = d3.range(0, scene.edges.length, 2).flatMap((at) => {
+    const ends = [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]];
     const bond = scene.bonds[at / 2] ?? null;
-    return zorro.strokes(bond).map(([shift, dashed]) => ({one, other, bond, shift, dashed}));
+    const ids = scene.elements[at / 2] ?? [];
+    if (!ids.length) return [{id: null, one: ends[0], other: ends[1], bond, aside: 0}];
+    // Several between the same nodes lie beside each other, whichever way they lead.
+    return ids.map((id, place) => {
+      const isTurned = wording.directed && zorro.ends(id)[0] !== ends[0].id;
+      const [one, other] = isTurned ? ends.toReversed() : ends;
+      const aside = (place - (ids.length - 1) / 2) * (isTurned ? -1 : 1);
+      return {id, one, other, bond, aside};
+    });
   });
+  const lines = edges.flatMap((edge) =>
+    zorro.strokes(edge.bond).map(([shift, dashed]) => ({...edge, shift: shift + edge.aside, dashed})),
+  );
   const asked = d3.pairs(scene.asked.map((place) => nodes[place])).filter((_, at) => at % 2 === 0);
   const beside = d3.rollup(
     lines.flatMap(({one, other}) => [
@@ -43,7 +64,7 @@ zorro.scene = function (
     .select(container)
     .append("svg")
     .attr("class", "scene")
-    .attr("role", onToggle ? "group" : "img")
+    .attr("role", onToggle || onToggleEdge ? "group" : "img")
     .attr("aria-label", describe);
   let at = null; // the size and the places of the last drawing
 
@@ -71,6 +92,7 @@ zorro.scene = function (
       .join("line")
       .attr("stroke-dasharray", ({dashed}) => (dashed ? "3 3" : null))
       .each(laid);
+    if (wording.directed) arrows();
 
     svg
       .append("g")
@@ -84,6 +106,7 @@ zorro.scene = function (
       .attr("x2", ([, other]) => x(other))
       .attr("y2", ([, other]) => y(other));
 
+    if (onToggleEdge) edgeButtons();
     const marks = svg
       .append("g")
       .attr("class", "nodes")
@@ -112,34 +135,100 @@ zorro.scene = function (
       .text((node) => node.symbol);
     marks.append("title");
     svg.append("g").attr("class", "labels");
-    if (onToggle) zorro.sceneKeys(svg, {nodes, x, y, onToggle});
+    if (onToggle) zorro.sceneKeys(marks, {x, y, isFirst: (node) => node.first, onToggle});
     paint();
     onFit?.(at);
   });
 
   return {
     svg: svg.node(),
-    select(ids) {
-      const kept = new Set(ids);
-      for (const node of nodes) node.selected = kept.has(node.id);
+    select(ids, edgeIds = []) {
+      const chosen = new Set(ids);
+      for (const node of nodes) node.selected = chosen.has(node.id);
+      kept = new Set(edgeIds);
       paint();
     },
   };
 
-  // What changes when nodes are taken in or out.
+  // Wide areas along the edges, since lines are too thin to be hit.
+  function edgeButtons() {
+    const middle = (axis) => (edge) => (at[axis](edge.one) + at[axis](edge.other)) / 2;
+    const wide = 14;
+    const buttons = svg
+      .append("g")
+      .attr("class", "edge-buttons")
+      .selectAll("g")
+      .data(edges.filter(({id}) => id !== null))
+      .join("g")
+      .attr("class", "edge")
+      .attr("data-edge", ({id}) => id)
+      .attr("transform", ({one, other, aside}) => {
+        const [dx, dy] = [at.x(other) - at.x(one), at.y(other) - at.y(one)];
+        const angle = (Math.atan2(dy, dx) * 180) / Math.PI;
+        return `translate(${at.x(one)},${at.y(one)}) rotate(${angle}) translate(0,${-5 * aside})`;
+      });
+    buttons
+      .append("rect")
+      .attr("class", "target")
+      .attr("y", -wide / 2)
+      .attr("height", wide)
+      .attr("rx", wide / 2)
+      .attr("width", ({one, other}) => Math.hypot(at.x(other) - at.x(one), at.y(other) - at.y(one)));
+    buttons.append("title");
+    const first = edges.find(({id}) => kept.has(id)) ?? edges.find(({id}) => id !== null);
+    zorro.sceneKeys(buttons, {
+      x: middle("x"),
+      y: middle("y"),
+      isFirst: (edge) => edge === first,
+      onToggle: onToggleEdge,
+    });
+  }
+
+  // Which way directed edges lead.
+  function arrows() {
+    svg
+      .append("g")
+      .attr("class", "arrows")
+      .selectAll("path")
+      .data(edges.filter(({id}) => id !== null))
+      .join("path")
+      .attr("d", "M-5,-4L5,0L-5,4Z")
+      .attr("transform", ({one, other, aside}) => {
+        const [dx, dy] = [at.x(other) - at.x(one), at.y(other) - at.y(one)];
+        const angle = (Math.atan2(dy, dx) * 180) / Math.PI;
+        const [x, y] = [at.x(one) + 0.62 * dx, at.y(one) + 0.62 * dy];
+        return `translate(${x},${y}) rotate(${angle}) translate(0,${-5 * aside})`;
+      });
+  }
+
+  // What changes when nodes or edges are taken in or out.
   function paint() {
+    const isKept = ({id}) => id !== null && kept.has(id);
+    for (const node of nodes) node.end = false;
+    for (const edge of edges.filter(isKept)) edge.one.end = edge.other.end = true;
     svg
       .selectAll(".edges line")
-      .attr("class", ({one, other, bond}) => {
-        const isStressed = stressed(one) && stressed(other);
-        return `${bond ? "bond" : ""} ${isStressed ? "stressed" : ""}`.trim() || null;
-      });
+      .attr("class", (line) => {
+        const {one, other, bond} = line;
+        const isStressed = !wording.keepsEdges && stressed(one) && stressed(other);
+        const how = isKept(line) ? "kept" : isStressed ? "stressed" : "";
+        return `${bond ? "bond" : ""} ${how}`.trim() || null;
+      })
+      .filter(isKept)
+      .raise();
+    svg.selectAll(".arrows path").attr("class", (edge) => (isKept(edge) ? "kept" : null));
+    const buttons = svg.selectAll(".edge").attr("aria-pressed", (edge) => String(isKept(edge)));
+    buttons.attr("aria-label", ({id}) => wording.capital(wording.elements.edges.name(id)));
+    buttons
+      .select("title")
+      .text((edge) => `${wording.edgeLabel(edge.id)}: ${isKept(edge) ? "kept; click to drop" : "not kept; click to keep"}`);
     const marks = svg
       .selectAll(".nodes > g")
       .attr(
         "class",
         (node) =>
           `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}` +
+          `${node.end ? " end" : ""}` +
           `${node.symbol ? " atom" : ""}`,
       );
     marks
@@ -167,12 +256,12 @@ zorro.scene = function (
   }
 
   function stressed(node) {
-    return node.selected || node.query;
+    return node.selected || node.query || node.end;
   }
 
   function radius(node) {
     if (node.symbol) return 13;
-    return node.query ? 9 : node.selected ? 8 : shared.dot;
+    return node.query ? 9 : node.selected ? 8 : node.end ? 6 : shared.dot;
   }
 
   // Lines of one bond lie beside each other.
@@ -204,7 +293,7 @@ zorro.scene = function (
         const [w, h] = [label.length * 6.8 + 4, 15];
         const gap = node.query ? 18 : 12;
         const choices = [
-          ...(node.symbol ? [between(node, w, h)] : []),
+          ...(node.symbol || node.end ? [between(node, w, h)] : []),
           {
             x: x(node) + gap,
             y: y(node) + 4,
@@ -230,7 +319,7 @@ zorro.scene = function (
             area: box(x(node), y(node) + gap + 4, w, h),
           },
         ];
-        if (node.x < 0 && !node.symbol) [choices[0], choices[1]] = [choices[1], choices[0]];
+        if (node.x < 0 && !node.symbol && !node.end) [choices[0], choices[1]] = [choices[1], choices[0]];
         const others = node.symbol ? taken.filter((_, place) => shown[place] !== node) : taken;
         const free = choices.find(
           ({area}) => inside(area, width, height) && !others.some((other) => overlap(area, other)),
@@ -242,9 +331,11 @@ zorro.scene = function (
       .filter(Boolean);
   }
 
-  // An atom's number goes where the angle between its bonds is widest.
+  // An atom's number goes where the angle between its bonds is widest; the label of another end of
+  // kept edges where that between these is.
   function between(node, w, h) {
-    const angles = d3.sort(beside.get(node) ?? [], (other) => angle(node, other));
+    const near = node.symbol ? beside.get(node) : keptBeside(node);
+    const angles = d3.sort(near ?? [], (other) => angle(node, other));
     const gaps = angles.map((other, place) => {
       const from = angle(node, other);
       const next = angles[(place + 1) % angles.length];
@@ -252,8 +343,15 @@ zorro.scene = function (
       return {wide, middle: from + wide / 2};
     });
     const {middle} = d3.greatest(gaps, (gap) => gap.wide) ?? {middle: 0};
-    const [cx, cy] = [at.x(node) + 21 * Math.cos(middle), at.y(node) + 21 * Math.sin(middle)];
+    const [far, wide] = node.symbol ? [21, 0] : [node.query ? 20 : 13, w / 2];
+    const cx = at.x(node) + (far + wide * Math.abs(Math.cos(middle))) * Math.cos(middle);
+    const cy = at.y(node) + far * Math.sin(middle);
     return {x: cx, y: cy + 4, anchor: "middle", area: box(cx, cy, w - 6, h - 5)};
+  }
+
+  function keptBeside(node) {
+    const near = edges.filter(({id, one, other}) => kept.has(id) && (one === node || other === node));
+    return near.map(({one, other}) => (one === node ? other : one));
   }
 
   function angle(node, other) {
@@ -325,6 +423,10 @@ zorro.sceneLegend = function (container, scene, {wording}) {
   if (wording.keepsNodes) {
     item("large", "kept fixed");
     item(wording.areAtoms ? "hollow" : "small", scene.centre ? "context" : "not kept");
+  }
+  if (wording.keepsEdges) {
+    item("edge-kept", "edge that is kept");
+    item("edge-other", "other edge");
   }
   if (scene.hidden > 0)
     list

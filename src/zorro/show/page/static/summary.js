@@ -8,13 +8,21 @@ zorro.cards = function (container, {summary, wording}) {
   const of = (count) => `${number(count)} of ${number(explained)}`;
   const share = (count) => (explained ? percent(count / explained) : "–");
   const sure = summary.delta === null ? "not certified" : `${percent(1 - summary.delta)} sure`;
+  const ofEdges = () =>
+    summary.medianEdges === null ? "" : `of ${number(summary.medianEdges)} in reach`;
+  const outOf = {
+    nodes: () => wording.level.outOf(wording, summary),
+    features: () => `of ${number(summary.data.features)}`,
+    edges: ofEdges,
+    edge_attributes: ofEdges,
+  };
   const cards = [
     [number(explained), `${wording.queries} explained`, `of ${number(summary.asked)} asked`],
     [share(certified), "certified", of(certified)],
     ...wording.kept.map(({key, nouns}) => [
       summary.medians[key] ?? "–",
       `${nouns}, median`,
-      key === "nodes" ? wording.level.outOf(wording, summary) : `of ${number(summary.data.features)}`,
+      outOf[key](),
     ]),
     ...wording.answer.cards(summary),
     [zorro.exact(summary.tau), "threshold τ", sure],
@@ -69,9 +77,9 @@ zorro.nothing = (unreadable) =>
 zorro.meaning = function (container, {summary, wording}) {
   const sentences = [
     `Each explanation is a set of ${wording.kept.map(({nouns}) => nouns).join(" and ")}.`,
-    "In a random world their values are kept, and all other values that the model can see are",
-    `replaced by random ones (${summary.noise} noise). The fidelity is the share of such worlds in`,
-    `which ${wording.answer.stays(summary)}. “Certified” means: it is shown, on samples that the`,
+    `In a random world ${wording.keepsValues ? "their values" : "they"} are kept, and`,
+    `${zorro.worlds.rest(wording, summary.otherEdges, summary.noise)}.`,
+    `The fidelity is the share of such worlds in which ${wording.answer.stays(summary)}. “Certified” means: it is shown, on samples that the`,
     "search has not seen, that the fidelity is at least τ.",
   ];
   if (summary.whyNot !== null) {

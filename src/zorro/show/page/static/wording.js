@@ -2,8 +2,15 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// kept: the kinds that sets are of, "nodes" or "features" or both.
-zorro.wording = function (labels, kept) {
+// What keeps values only together, and so is counted together.
+zorro.blocks = [["nodes", "features"], ["edges"], ["edge_attributes"]];
+
+// The ends of an edge, which is told by them: 3-7, or 3-7-1 of several.
+zorro.ends = (edge) => edge.split("-").slice(0, 2).map(Number);
+
+// kept: the kinds that sets are of: "nodes", "features", "edges", "edge_attributes". directed:
+// whether an edge is another than its reverse.
+zorro.wording = function (labels, kept, directed = false) {
   const plural = (noun) => `${noun}s`;
   const counted = (count, noun) =>
     `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
@@ -46,25 +53,80 @@ zorro.wording = function (labels, kept) {
     featureName: (id) => labels.features[id] ?? `${labels.feature} ${id}`,
     countedNodes: (count) => counted(count, labels.node),
     countedFeatures: (count) => counted(count, labels.feature),
-    // The kinds that sets are of, each with its words.
-    get kept() {
-      const all = {
-        nodes: {noun: words.node, nouns: words.nodes, label: words.nodeLabel},
-        features: {noun: words.feature, nouns: words.features, label: words.featureLabel},
+    directed,
+    edgeLabel: (id) => {
+      const [one, other, ...number] = id.split("-");
+      const several = number.map((k) => ` (${k})`).join("");
+      return `${words.nodeLabel(one)}${directed ? "→" : "–"}${words.nodeLabel(other)}${several}`;
+    },
+    // The kinds of elements, each with its words.
+    get elements() {
+      return {
+        nodes: {noun: words.node, nouns: words.nodes, label: words.nodeLabel, name: words.nodeName},
+        features: {
+          noun: words.feature,
+          nouns: words.features,
+          label: words.featureLabel,
+          name: words.featureName,
+        },
+        edges: {
+          noun: "edge",
+          nouns: "edges",
+          label: words.edgeLabel,
+          name: (id) => `edge ${words.edgeLabel(id)}`,
+        },
+        edge_attributes: {
+          noun: "edge's attribute",
+          nouns: "edges' attributes",
+          label: words.edgeLabel,
+          name: (id) => `the attributes of ${words.edgeLabel(id)}`,
+        },
       };
-      return kept.map((key) => ({key, ...all[key]}));
+    },
+    // Those that sets are of.
+    get kept() {
+      return kept.map((key) => ({key, ...words.elements[key]}));
     },
     keepsNodes: kept.includes("nodes"),
-    // The size of a set, of which count(key) are kept of a kind.
+    keepsEdges: kept.includes("edges"),
+    keepsValues: kept.includes("nodes") || kept.includes("features"),
+    // Whether a set of which count(key) are kept of a kind keeps nothing.
+    isNothing: (count) => !filled(count).length,
+    // The size of such a set.
     size: (count) =>
-      words.kept.map(({key, noun}) => counted(count(key), noun)).join("\u00a0×\u00a0"),
+      counting(count)
+        .map((block) =>
+          block.map((key) => counted(count(key), words.elements[key].noun)).join("\u00a0×\u00a0"),
+        )
+        .join(" and "),
+    // Whether that is several things, and not one.
+    isPlural: (count) => {
+      const [[first, ...partners], ...more] = counting(count);
+      return more.length > 0 || (!partners.length && count(first) !== 1);
+    },
     // The words for one explanation: nodes of its graph are called by what they are.
-    within: ({kinds: every}) => {
-      if (!every || !kinds.areAtoms) return words;
-      return zorro.wording({...labels, nodes: named(every)}, kept);
+    within: ({kinds: every, directed: isDirected = false}) => {
+      const isNamed = every && kinds.areAtoms;
+      if (!isNamed && isDirected === directed) return words;
+      return zorro.wording(isNamed ? {...labels, nodes: named(every)} : labels, kept, isDirected);
     },
   };
   return words;
+
+  function blocks() {
+    const asked = zorro.blocks.map((block) => block.filter((key) => kept.includes(key)));
+    return asked.filter((block) => block.length);
+  }
+
+  // What is counted: what keeps something, or all kinds if nothing does.
+  function counting(count) {
+    const some = filled(count);
+    return some.length ? some : blocks();
+  }
+
+  function filled(count) {
+    return blocks().filter((block) => block.every((key) => count(key) > 0));
+  }
 
   // Colours come again after the last: another shape tells such classes apart.
   function shape(number, colours) {

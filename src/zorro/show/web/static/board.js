@@ -3,8 +3,12 @@
 window.zorro = window.zorro || {};
 
 // set: from zorro.editedSet; load(most): a promise of a larger scene, or null where there is none.
-// onToggle(id), or null if nothing can be changed. Returns {update, add, picture}.
-zorro.board = function (section, {scene: first, set, wording, describe, onToggle, load}) {
+// onToggle(id) of nodes and onToggleEdge(id) of edges, or null if they cannot be changed.
+// Returns {update, add, addEdge, picture}.
+zorro.board = function (
+  section,
+  {scene: first, set, wording, describe, onToggle, onToggleEdge, load},
+) {
   const mostButtons = 60; // nodes that are drawn one by one beside those that were ever kept
   const mostOfGraph = 150; // of a graph that is drawn whole
   const mostNodes = 2000;
@@ -13,6 +17,7 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
   let above = null;
   let below = null;
   let shownAbove = new Set();
+  let edgesAbove = new Set();
   const field = section.append("div").attr("class", "board").node();
   const tip = section.append("div").attr("class", "tip").property("hidden", true);
   const legend = section.append("div").attr("class", "legend-place").node();
@@ -28,27 +33,32 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
   draw();
   d3.select(field)
     .on("click", (event) => {
-      const id = onToggle && !event.target.closest(".node") ? under(event) : null;
+      const id = onToggle && !event.target.closest(".node, .edge") ? under(event) : null;
       if (id !== null) onToggle(id);
     })
-    .on("pointermove", (event) => point(event.target.closest(".node") ? null : under(event), event))
+    .on("pointermove", (event) => point(event.target.closest(".node, .edge") ? null : under(event), event))
     .on("pointerleave", () => point(null));
-  return {update, add, picture: () => ({svg: above.svg, canvas: below?.canvas ?? null})};
+  return {update, add, addEdge, picture: () => ({svg: above.svg, canvas: below?.canvas ?? null})};
 
   function draw() {
-    const focused = document.activeElement?.closest?.(".board .node")?.getAttribute("data-node");
+    const active = document.activeElement?.closest?.(".board .node, .board .edge");
+    const focused = ["data-node", "data-edge"].find((name) => active?.hasAttribute(name));
+    const value = focused && active.getAttribute(focused);
     field.replaceChildren();
-    const touched = new Set(set.seenNodes());
+    const touched = new Set([...set.seenNodes(), ...set.seen("edges").flatMap(zorro.ends)]);
     const most = scene.centre ? mostButtons : mostOfGraph;
     const isButton = ([id], at) => touched.has(id) || at <= most;
     const part = zorro.layout.part(scene, isButton);
     shownAbove = new Set(part.nodes.map((node) => node[0]));
+    edgesAbove = new Set(part.elements.flat());
     const options = {scene, wording, isAbove: (id) => shownAbove.has(id)};
     below = part.nodes.length < scene.nodes.length ? zorro.context(field, options) : null;
     above = zorro.scene(field, zorro.layout.keeping(part, set.nodes()), {
       wording,
       describe,
+      keptEdges: set.members("edges"),
       onToggle,
+      onToggleEdge,
       frame: zorro.frame(scene),
       onFit: (fit) => {
         below?.draw(fit);
@@ -57,17 +67,25 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
     });
     legend.replaceChildren();
     zorro.sceneLegend(legend, larger === scene ? {...scene, hidden: 0} : scene, {wording});
-    if (focused) field.querySelector(`[data-node="${Number(focused)}"]`)?.focus();
+    if (focused) field.querySelector(`[${focused}="${value}"]`)?.focus();
   }
 
   function update() {
-    if (set.nodes().every((id) => shownAbove.has(id))) {
-      above.select(set.nodes());
+    const edges = set.members("edges").filter(isDrawn);
+    const isThere = (id) => edgesAbove.has(id);
+    if (set.nodes().every((id) => shownAbove.has(id)) && edges.every(isThere)) {
+      above.select(set.nodes(), edges);
       mark();
       return;
     }
     for (const id of set.nodes()) if (!zorro.layout.has(scene, id)) place(id, {});
+    edges.forEach(placeEdge);
     draw();
+  }
+
+  function isDrawn(edge) {
+    const [one, other] = zorro.ends(edge);
+    return one !== other;
   }
 
   // What was in and is not any more can be seen, so that it is found again.
@@ -76,13 +94,31 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
     d3.select(field)
       .selectAll(".node")
       .classed("was", (node) => seen.has(node.id) && !set.hasNode(node.id));
+    const seenEdges = new Set(set.seen("edges"));
+    d3.select(field)
+      .selectAll(".edges line")
+      .classed("was", ({id}) => seenEdges.has(id) && !set.has("edges", id));
   }
 
   // A node that is not in the drawing yet gets a place, with its edges if they are known.
   async function add(id, {kind}) {
     if (zorro.layout.has(scene, id)) return;
-    if (load && !larger) larger = await load(mostNodes).catch(() => null);
+    await enlarged();
     place(id, {kind});
+  }
+
+  async function addEdge(id) {
+    if (zorro.layout.hasEdge(scene, id)) return;
+    await enlarged();
+    placeEdge(id);
+  }
+
+  async function enlarged() {
+    if (load && !larger) larger = await load(mostNodes).catch(() => null);
+  }
+
+  function placeEdge(id) {
+    scene = zorro.layout.withEdge(scene, id, {larger});
   }
 
   function place(id, {kind}) {
@@ -101,6 +137,7 @@ zorro.board = function (section, {scene: first, set, wording, describe, onToggle
     }
     scene = larger;
     for (const id of set.seenNodes()) place(id, {});
+    set.seen("edges").forEach(placeEdge);
     const all = larger.nodes.length + larger.hidden;
     more.property("hidden", true);
     said.text(

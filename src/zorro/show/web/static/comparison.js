@@ -10,8 +10,10 @@ zorro.comparison = function (container, {sides, wording}) {
   for (const side of sides) column(side);
   const section = root.append("section").attr("class", "panel shared");
   section.append("h3").text("What they share");
-  for (const {key, nouns, label} of wording.kept)
-    if (sides.every(({detail}) => detail[key])) shared(section, key, nouns, label);
+  const both = wording.kept.filter(({key}) => sides.every(({detail}) => detail[key]));
+  for (const {key, nouns, label} of both) shared(section, key, nouns, label);
+  if (!both.length)
+    section.append("p").attr("class", "muted").text("Their sets are of different kinds.");
 
   function together() {
     const scenes = sides.map((side) => side.detail.scene).filter(Boolean);
@@ -43,11 +45,17 @@ zorro.comparison = function (container, {sides, wording}) {
       .attr("class", "muted small")
       .text(`Fidelity ${share} in ${zorro.number(samples)} random worlds`);
     if (!scene) return;
-    const kept = detail.nodes ? detail.nodes.map(wording.nodeLabel).join(", ") || "none" : "all";
+    const words = own.within(detail);
+    const kept = zorro.keptInDrawing(detail, words, (texts) => texts.join(", "));
     zorro.scene(
       panel.append("div").attr("class", "board").node(),
       zorro.layout.keeping(scene, detail.nodes ?? []),
-      {wording, describe: `${name}: kept fixed: ${kept}`, frame: zorro.frame(scene)},
+      {
+        wording: words,
+        describe: `${name}: kept fixed: ${kept}`,
+        keptEdges: detail.edges ?? [],
+        frame: zorro.frame(scene),
+      },
     );
   }
 

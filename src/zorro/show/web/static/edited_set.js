@@ -2,7 +2,7 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// kinds: what sets are of, "nodes" or "features" or both; found: {nodes, features} of the
+// kinds: what sets are of, such as "nodes" and "features"; found: {nodes, features, …} of the
 // explanation; start: what to begin with, if it was edited before. onChange() is called after each
 // change. What the set is not of is all in it.
 zorro.editedSet = function (kinds, found, start, onChange) {

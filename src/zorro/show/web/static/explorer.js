@@ -262,7 +262,7 @@
       limit: all.limits.samples,
       learn: (names) => library.learn(run, names),
       tools: (parent, saves) => questions(parent, run, view, answer, saves),
-      onSet: (set) => zorro.address.keep({...view, nodes: null, features: null, ...set}),
+      onSet: (set) => zorro.address.keep({...view, ...zorro.address.unedited, ...set}),
     });
     stop = bench.stop;
     bench.heading.focus({preventScroll: true});
@@ -277,7 +277,7 @@
       runs: library.comparable(run),
       live: run.live,
       wording: run.wording,
-      onView: (change) => zorro.address.go({...view, nodes: null, features: null, ...change}),
+      onView: (change) => zorro.address.go({...view, ...zorro.address.unedited, ...change}),
       saves,
     });
   }

@@ -18,13 +18,45 @@ zorro.layout = (function () {
     const free = isPlaced ? known.slice(1, 3) : roomFor(scene, known, hop);
     const ring = known?.[3] ?? hop ?? ringOf(scene);
     const nodes = [...scene.nodes, [id, ...free, ring, 0, known?.[5] ?? kind]];
-    const added = edgesOf(nodes, larger, id);
+    return withLines({...scene, nodes}, edgesOf(nodes, larger, id));
+  }
+
+  // The scene with lines more; lines: [{ends, bond, elements}].
+  function withLines(scene, lines) {
+    const extended = (held, key) =>
+      held.length || lines.some((line) => line[key]?.length)
+        ? [...filled(held, scene), ...lines.map((line) => line[key])]
+        : [];
     return {
       ...scene,
-      nodes,
-      edges: [...scene.edges, ...added.flatMap(({ends}) => ends)],
-      bonds: scene.bonds.length ? [...scene.bonds, ...added.map(({bond}) => bond)] : [],
+      edges: [...scene.edges, ...lines.flatMap(({ends}) => ends)],
+      bonds: extended(scene.bonds, "bond"),
+      elements: extended(scene.elements, "elements"),
     };
+  }
+
+  // As many entries as there are lines: where one of two scenes knows nothing, there are none.
+  function filled(held, scene) {
+    return d3.range(scene.edges.length / 2).map((at) => held[at] ?? null);
+  }
+
+  // The scene with an edge, and with its ends; one from a node to itself is not drawn.
+  function withEdge(scene, id, {larger = null}) {
+    const ends = zorro.ends(id);
+    if (ends[0] === ends[1] || hasEdge(scene, id)) return scene;
+    const all = ends.reduce((whole, end) => withNode(whole, end, {larger}), scene);
+    if (hasEdge(all, id)) return all;
+    const places = ends.map((end) => all.nodes.findIndex((node) => node[0] === end));
+    const line = d3
+      .range(all.edges.length / 2)
+      .find((at) => places.every((place) => all.edges.slice(2 * at, 2 * at + 2).includes(place)));
+    if (line === undefined) return withLines(all, [{ends: places, bond: null, elements: [id]}]);
+    const elements = filled(all.elements, all);
+    return {...all, elements: elements.with(line, [...(elements[line] ?? []), id])};
+  }
+
+  function hasEdge(scene, id) {
+    return scene.elements.some((ids) => ids?.includes(id));
   }
 
   function ringOf(scene) {
@@ -52,9 +84,10 @@ zorro.layout = (function () {
       .map((at) => ({
         ids: [larger.nodes[larger.edges[at]][0], larger.nodes[larger.edges[at + 1]][0]],
         bond: larger.bonds[at / 2] ?? null,
+        elements: larger.elements[at / 2] ?? [],
       }))
       .filter(({ids}) => ids.includes(id) && ids.every((end) => place.has(end)))
-      .map(({ids, bond}) => ({ends: ids.map((end) => place.get(end)), bond}));
+      .map(({ids, ...line}) => ({...line, ends: ids.map((end) => place.get(end))}));
   }
 
   // One scene with the nodes and edges of both: where the first has places, they stay.
@@ -63,7 +96,9 @@ zorro.layout = (function () {
       (whole, [id, , , hop, , kind]) => withNode(whole, id, {hop, kind, larger: other}),
       scene,
     );
-    return {...all, hidden: Math.min(scene.hidden, other.hidden)};
+    const edges = other.elements.flat().filter(Boolean);
+    const whole = edges.reduce((part, id) => withEdge(part, id, {larger: other}), all);
+    return {...whole, hidden: Math.min(scene.hidden, other.hidden)};
   }
 
   // The scene with other nodes kept.
@@ -83,14 +118,16 @@ zorro.layout = (function () {
     });
     const edges = [];
     const bonds = [];
+    const elements = [];
     for (let at = 0; at < scene.edges.length; at += 2) {
       const [one, other] = [place.get(scene.edges[at]), place.get(scene.edges[at + 1])];
       if (one === undefined || other === undefined) continue;
       edges.push(one, other);
       if (scene.bonds.length) bonds.push(scene.bonds[at / 2]);
+      if (scene.elements.length) elements.push(scene.elements[at / 2]);
     }
-    return {...scene, nodes, edges, bonds};
+    return {...scene, nodes, edges, bonds, elements};
   }
 
-  return {has, withNode, merged, keeping, part};
+  return {has, hasEdge, withNode, withEdge, merged, keeping, part};
 })();

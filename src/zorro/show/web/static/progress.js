@@ -11,7 +11,6 @@ zorro.progress = function (
   const steps = [];
   let isLeft = false;
   let isDrawn = true;
-  const shapes = {nodes: "node", features: "feature"}; // as zorro.curve knows them
   let counts = Object.fromEntries(wording.kept.map(({key}) => [key, 0]));
   const root = d3
     .select(container)
@@ -81,6 +80,6 @@ zorro.progress = function (
     const kinds = Object.keys(counts);
     if (!steps.length && kinds.every((kind) => !step[kind])) return ["", null, step.fidelity, 1];
     const moved = kinds.find((kind) => step[kind] !== counts[kind]) ?? kinds.at(-1);
-    return [shapes[moved], null, step.fidelity, Number(step[moved] >= counts[moved])];
+    return [moved.replace(/s$/, ""), null, step.fidelity, Number(step[moved] >= counts[moved])];
   }
 };

@@ -13,6 +13,7 @@ zorro.save = (function () {
     "stroke-opacity",
     "stroke-dasharray",
     "stroke-linejoin",
+    "stroke-linecap",
     "paint-order",
     "opacity",
     "font-family",

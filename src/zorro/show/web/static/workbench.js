@@ -13,10 +13,11 @@ zorro.workbench = function (
   const {run, query} = question;
   const kindOf = new Map((detail.scene?.nodes ?? []).map(([id, , , , , kind]) => [id, kind]));
   const kinds = wording.kept.map(({key}) => key);
-  const canToggle = live && kinds.includes("nodes");
+  const drawn = ["nodes", "edges"].filter((kind) => live && kinds.includes(kind));
   const set = zorro.editedSet(kinds, detail, live ? start : null, changed);
   const against = zorro.answers[row.answer].against(row, detail);
   const links = "among" in against ? against : {}; // with which one is compared
+  const notes = {nodes: kindNote, features: featureNote};
   const pieces = [];
   let board = null;
   let yours = null;
@@ -45,21 +46,26 @@ zorro.workbench = function (
   }
 
   function drawing(section) {
-    if (canToggle) {
+    if (drawn.length) {
       section
         .append("p")
         .attr("class", "muted small lead")
-        .text(`Click ${wording.nodes} to take them in or out.`);
+        .text(`Click ${drawn.map((kind) => wording.elements[kind].nouns).join(" or ")} to take them in or out.`);
     }
     board = zorro.board(section, {
       scene: detail.scene,
       set,
       wording,
       describe: wording.level.around(wording, row.query, detail.scene),
-      onToggle: canToggle ? (id) => set.toggle("nodes", id) : null,
+      onToggle: toggling("nodes"),
+      onToggleEdge: toggling("edges"),
       load: live ? (most) => zorro.api.drawing(run, query, most, links).then(read) : null,
     });
     pieces.push(board);
+  }
+
+  function toggling(kind) {
+    return drawn.includes(kind) ? (id) => set.toggle(kind, id) : null;
   }
 
   function read(answer) {
@@ -115,6 +121,7 @@ zorro.workbench = function (
           kindOf.set(entry.id, entry.kind);
           await board?.add(entry.id, entry);
         }
+        if (key === "edges") await board?.addEdge(entry.id);
         if (!set.has(key, entry.id)) set.toggle(key, entry.id);
       },
     };
@@ -131,7 +138,7 @@ zorro.workbench = function (
       id: entry.id,
       kind: entry.kind,
       name: label(entry.id),
-      note: key === "nodes" ? kindNote(entry) : featureNote(entry),
+      note: notes[key]?.(entry) ?? "",
     }));
   }
 

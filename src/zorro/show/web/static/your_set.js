@@ -87,8 +87,7 @@ zorro.yourSet = function (
     const isProved = !set.isChanged() && row.certified;
     const [kind, verdict] = isProved ? ["enough", "above τ, certified"] : judged(low, high);
     sentence.attr("class", "verdict").selectAll("*").remove();
-    const isPlural = wording.kept.length === 1 && set.size(wording.kept[0].key) !== 1;
-    sentence.text(`${whose} ${size} ${isPlural ? "keep" : "keeps"} `);
+    sentence.text(`${whose} ${size} ${wording.isPlural(set.size) ? "keep" : "keeps"} `);
     sentence.append("span").text(`${answer.kept(row, detail, wording)} in `);
     sentence.append("strong").text(share);
     sentence.append("span").text(` ${worldsSaid}: `);
