@@ -40,7 +40,7 @@ INSIDE = {
     ),
     "elements": "space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",
-    "evaluation": "evidence estimate evaluator batched traced choice bench",
+    "evaluation": "evidence estimate evaluator toggles batched traced choice bench",
     "evaluation.traced": (
         "presence change edges attention heard plan rows layers program tracer entries_of_columns "
         "changed_input terms entry linear_terms heard_entry heard_changes heard_terms "

@@ -15,6 +15,7 @@ from zorro.cut import ComputationalGraph
 from zorro.elements import EDGES, FEATURES, NODES, Kind, Selection, Space
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
+from zorro.evaluation.toggles import Pairs, Toggle, attributes_at, presence_at, values_at
 from zorro.model.message_masks import passes_messages
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
@@ -30,10 +31,6 @@ DEFAULT_MEMORY = 1 << 30  # bytes
 _CPU_BATCH = 1 << 26
 _TRIED_SAMPLES = 3  # on which a column without a gradient is tried
 _UNLIKE = 3  # samples that are run together to see whether each comes out as if it were alone
-
-
-# Changes inputs (b, n, d) and edges of some pairs, given as a part of all, candidates and samples.
-_Toggle = Callable[[Tensor, EdgesOfSamples | None, slice, Tensor, Tensor], None]
 
 
 @dataclass(frozen=True)
@@ -191,7 +188,7 @@ class BatchedEvaluator(Evaluator):
             changed = (present != wanted).any(-1)  # (r, s)
             pair = changed.nonzero()
             at = (rows[pair[:, 0]].unsqueeze(1), columns)
-            blocks.append(self._run_pairs(part, changed, pair, _values_at(at, wanted)))
+            blocks.append(self._run_pairs(part, changed, pair, values_at(at, wanted)))
         return torch.cat(blocks, dim=1)
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
@@ -209,7 +206,7 @@ class BatchedEvaluator(Evaluator):
             changed = (present != wanted).any(-1)  # (k, s)
             pair = changed.nonzero()
             at = (rows, columns[pair[:, 0]].unsqueeze(1))
-            blocks.append(self._run_pairs(part, changed, pair, _values_at(at, wanted)))
+            blocks.append(self._run_pairs(part, changed, pair, values_at(at, wanted)))
         return torch.cat(blocks, dim=1)
 
     def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
@@ -225,7 +222,7 @@ class BatchedEvaluator(Evaluator):
             here = wanted[:, part.samples]  # (k, s)
             changed = part.edges.present[:, edges].t() != here
             blocks.append(
-                self._run_pairs(part, changed, changed.nonzero(), _presence_at(edges, here))
+                self._run_pairs(part, changed, changed.nonzero(), presence_at(edges, here))
             )
         return torch.cat(blocks, dim=1)
 
@@ -234,7 +231,7 @@ class BatchedEvaluator(Evaluator):
         for part in self._perturbed(selection):
             assert part.edges is not None
             changed = part.edges.present[:, edges].t()  # (k, s): no others are seen
-            toggle = _attributes_at(edges, selection.edge_attributes[edges])
+            toggle = attributes_at(edges, selection.edge_attributes[edges])
             blocks.append(self._run_pairs(part, changed, changed.nonzero(), toggle))
         return torch.cat(blocks, dim=1)
 
@@ -431,9 +428,7 @@ class BatchedEvaluator(Evaluator):
             self._kept_noise = noise
         return noise
 
-    def _run_pairs(
-        self, part: _Perturbed, changed: Tensor, pair: Tensor, toggle: _Toggle
-    ) -> Tensor:
+    def _run_pairs(self, part: _Perturbed, changed: Tensor, pair: Tensor, toggle: Toggle) -> Tensor:
         """Run the (candidate, sample) pairs whose input changes; the others keep the base's scores.
 
         Args:
@@ -447,10 +442,15 @@ class BatchedEvaluator(Evaluator):
         for start in range(0, pair.size(0), self._copies):
             chunk = slice(start, start + self._copies)
             candidate, sample = pair[chunk].t()
-            x = part.inputs[sample]  # (b, n, d)
-            edges = None if part.edges is None else part.edges.part(sample)
-            toggle(x, edges, chunk, candidate, sample)
-            scores[candidate, sample] = self.run(x, edges)
+            some = Pairs(
+                x=part.inputs[sample],
+                edges=None if part.edges is None else part.edges.part(sample),
+                chunk=chunk,
+                candidate=candidate,
+                sample=sample,
+            )
+            toggle(some)
+            scores[candidate, sample] = self.run(some.x, some.edges)
         return scores
 
     def _run_copies(
@@ -547,55 +547,3 @@ class BatchedEvaluator(Evaluator):
         return torch.cat([noisy, self._x.unsqueeze(0)]), EdgesOfSamples.joined(
             [part.part(slice(count)) for part, count in ((edges, few), (true, 1)) if part]
         )
-
-
-def _values_at(at: tuple[Tensor, Tensor], wanted: Tensor) -> _Toggle:
-    """Write values (k, s, m) to rows and columns, broadcastable to (p, m), that pairs change."""
-
-    def toggle(
-        x: Tensor,
-        edges: EdgesOfSamples | None,
-        chunk: slice,
-        candidate: Tensor,
-        sample: Tensor,
-    ) -> None:
-        row, column = (index[chunk] if index.dim() == 2 else index for index in at)
-        each = torch.arange(x.size(0), device=x.device).unsqueeze(1)
-        x[each, row, column] = wanted[candidate, sample]
-
-    return toggle
-
-
-def _presence_at(members: Tensor, wanted: Tensor) -> _Toggle:
-    """Put edges (k,) there, or take them away, as (k, s) says."""
-
-    def toggle(
-        x: Tensor,
-        edges: EdgesOfSamples | None,
-        chunk: slice,
-        candidate: Tensor,
-        sample: Tensor,
-    ) -> None:
-        assert edges is not None
-        each = torch.arange(x.size(0), device=x.device)
-        edges.present[each, members[candidate]] = wanted[candidate, sample]
-
-    return toggle
-
-
-def _attributes_at(members: Tensor, redrawn: Tensor) -> _Toggle:
-    """Redraw the attributes of edges (k,), or not, as (k,) says."""
-
-    def toggle(
-        x: Tensor,
-        edges: EdgesOfSamples | None,
-        chunk: slice,
-        candidate: Tensor,
-        sample: Tensor,
-    ) -> None:
-        assert edges is not None
-        assert edges.redrawn is not None
-        each = torch.arange(x.size(0), device=x.device)
-        edges.redrawn[each, members[candidate]] = redrawn[candidate]
-
-    return toggle
