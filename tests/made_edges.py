@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
 from made_runs import ring
 from torch_geometric.nn import GCN
 
