@@ -118,7 +118,7 @@ def _node(
         if node.id in scene.centre
         else ""
     )
-    fill = known if node.selected else palette.CONTEXT
+    fill = known if node.selected or node.id in scene.ends else palette.CONTEXT
     return (
         f'{ring}<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS[node.selected]}" fill="{fill}">'
         f"{title}</circle>"

@@ -97,8 +97,8 @@ def candidate_edges(
     wanted = [part.casefold() for part in re.split(r"\s*[-–→]\s*|\s+", search.strip()) if part]
 
     def is_end(node: int, part: str, *, whole: bool) -> bool:
-        if str(node) == part or (not whole and str(node).startswith(part)):
-            return True
+        if part.isdigit():  # numbers stand in names, too: C17
+            return str(node) == part or (not whole and str(node).startswith(part))
         return part in surroundings.node_label(query, node).casefold()
 
     def is_found(edge: EdgeLabel) -> bool:

@@ -216,6 +216,7 @@ zorro.scene = function (
       })
       .filter(isKept)
       .raise();
+    svg.classed("many", kept.size > 40); // thick lines would cover all else
     svg.selectAll(".arrows path").attr("class", (edge) => (isKept(edge) ? "kept" : null));
     const buttons = svg.selectAll(".edge").attr("aria-pressed", (edge) => String(isKept(edge)));
     buttons.attr("aria-label", ({id}) => wording.capital(wording.elements.edges.name(id)));

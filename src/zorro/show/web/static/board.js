@@ -30,6 +30,7 @@ zorro.board = function (
     .property("hidden", !load || first.hidden === 0)
     .on("click", enlarge);
   const said = line.append("p").attr("class", "muted small").attr("role", "status");
+  placeAll();
   draw();
   d3.select(field)
     .on("click", (event) => {
@@ -78,9 +79,14 @@ zorro.board = function (
       mark();
       return;
     }
-    for (const id of set.nodes()) if (!zorro.layout.has(scene, id)) place(id, {});
-    edges.forEach(placeEdge);
+    placeAll();
     draw();
+  }
+
+  // All that is kept is in the drawing.
+  function placeAll() {
+    for (const id of set.nodes()) if (!zorro.layout.has(scene, id)) place(id, {});
+    set.members("edges").forEach(placeEdge);
   }
 
   function isDrawn(edge) {
