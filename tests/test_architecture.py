@@ -28,7 +28,10 @@ LAYERS = [
 ]
 # The same inside of packages that have an order of their own.
 INSIDE = {
-    "graph": "grouping column_values edge_index features extras graph names validation stored",
+    "graph": (
+        "grouping weighted_rows column_values edge_index features extras graph names validation "
+        "stored"
+    ),
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
         "inference_mode memory randomness receptive_field model_state function_model signature "
