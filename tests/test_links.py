@@ -242,6 +242,51 @@ def test_an_autoencoder_of_pyg(graph):
     assert_holds(explanation, *stayed)
 
 
+class Autoencoder(nn.Module):
+    """Notes what it encodes; its decoder writes to what it decodes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = gnn.GCNConv(FEATURES, 8), gnn.GCNConv(8, 8)
+        self.encoded = []
+
+    def encode(self, x, edge_index):
+        self.encoded.append(x)
+        return self.second(self.first(x, edge_index).tanh(), edge_index)
+
+    def decode(self, z, edge_label_index):
+        z *= 2
+        return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(-1) - 0.1
+
+
+def test_the_whole_graph_is_encoded_once_until_the_weights_change(graph):
+    x, edge_index = graph
+    apart = [(3, 17), (40, 5), (11, 52)]
+    there = tuple(edge_index[:, 0].tolist())
+    assert not any((edge_index.t() == torch.tensor(link)).all(1).any() for link in apart)
+    model, options = made(Autoencoder), {"threshold": 0.0, "samples": 40, "fresh_samples": 100}
+
+    def alone(link):
+        """What an explainer finds that was asked nothing else, and what the model says."""
+        found = Zorro.of_links(model, x, edge_index, **options).explain(link)
+        messages = without(edge_index, *link)
+        with torch.no_grad():
+            score = model.decode(model.encode(x, messages), torch.tensor([link]).t())
+        assert found.predicted_class == int(score > 0)
+        return found.selected, found.certificate
+
+    zorro = Zorro.of_links(model, x, edge_index, **options)
+    for _ in range(2):
+        zorro.explain(apart[0])  # reads the model's outputs, and finds out how far it sees
+        model.encoded.clear()
+        first = [zorro.explain(link) for link in (*apart, there)]
+        assert sum(torch.equal(seen, x) for seen in model.encoded) == 1  # without the last link
+        found = [(one.selected, one.certificate) for one in first]
+        assert found == [alone(link) for link in (*apart, there)]
+        with torch.no_grad():
+            model.second.lin.weight *= torch.linspace(-1, 2, 8)
+
+
 def test_a_value_of_a_link(graph):
     x, edge_index = graph
     model = made(Predictor)

@@ -22,6 +22,7 @@ from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.errors import InputError, ModelError
 from zorro.graph.edge_index import Neighbours, ascending, contains
 from zorro.graph.graph import Graph
+from zorro.model.link_model import encoded_once
 from zorro.model.model_state import Weights, node_level_state
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
@@ -110,6 +111,7 @@ class Extractor:
         self._weights: Weights | None = None  # with which the model was looked at
         self._is_read = False  # whether its output is what it is taken for
         self._known: dict[Query, Tensor] = {}  # outputs on the whole graph
+        self._encoded: list[Tensor] = []  # its nodes, by a model that encodes and decodes
 
     def _settled_check(self, check: Check) -> Check:
         if check == "auto":
@@ -144,7 +146,8 @@ class Extractor:
         if self._asking.all_at_once:
             return self.whole_scores[query.index]
         if query not in self._known:
-            scores = self._model.scores(self._parts.whole(), [query])[0]
+            with encoded_once(self._encoded):
+                scores = self._model.scores(self._parts.whole(), [query])[0]
             self._known = {query: scores}  # the last one alone
         return self._known[query]
 
@@ -202,7 +205,10 @@ class Extractor:
             keeps_features=self._model.keeps_features,
         )
         self._notice_other_weights()
-        other._weights, other.__dict__["reach"] = self._weights, self.reach
+        if self._check == "whole" and not self._is_read:
+            self._read_all()
+        other._weights, other._is_read = self._weights, self._is_read
+        other.__dict__["reach"] = self.reach
         return other
 
     def extract(self, asked: Any) -> ComputationalGraph:
@@ -244,7 +250,7 @@ class Extractor:
         weights = Weights(self.predictor.model)
         if not weights.are_as(self._weights):
             self.__dict__.pop("whole_scores", None)
-            self._known = {}
+            self._known, self._encoded = {}, []
             self.__dict__.pop("reach", None)
             self.predictor.unsettle()
             self._weights, self._is_read = weights, False
@@ -258,6 +264,10 @@ class Extractor:
                 "tolerance_share: the spread of the outputs is known where the model runs on the "
                 f"whole graph, which check={self._check!r} spares: pass tolerance"
             )
+        self._read_all()
+
+    def _read_all(self) -> None:
+        """Look at the outputs of many queries on the whole graph, once."""
         every = (
             self.whole_scores if self._asking.all_at_once else self._outputs(self._parts.whole())
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from torch import Tensor, nn
@@ -13,15 +16,21 @@ from zorro.model.signature import names, parameters_of, renaming_line, takes
 
 LINKS = "edge_label_index"
 _WORDS = ("label", "link", "pair", "edges")
+_ENCODED: ContextVar[list[Tensor] | None] = ContextVar("encoded", default=None)
 
 
 def as_link_model(model: Any) -> nn.Module:
-    """Return the module that is called as `model(x, edge_index, edge_label_index=…)`."""
+    """Return the module that is called as `model(x, edge_index, edge_label_index=…)`.
+
+    One with `encode` and `decode` is called by these unless its `forward` takes links itself. Where
+    that does nothing but decode what was encoded, an attribute `forward_decodes` may say so.
+    """
     module = uncalled(model)
     encodes = callable(getattr(module, "encode", None)) and callable(
         getattr(module, "decode", None)
     )
-    if encodes and LINKS not in names(parameters_of(module) or ()):
+    decodes = getattr(module, "forward_decodes", False)
+    if encodes and (decodes or LINKS not in names(parameters_of(module) or ())):
         return EncodedLinks(module)
     if takes_data(module):
         return DataModel(module)
@@ -45,5 +54,26 @@ class EncodedLinks(nn.Module):
         self, x: Tensor, edge_index: Tensor, edge_label_index: Tensor, **kwargs: Any
     ) -> Any:
         """Return the decoded scores of links (2, k)."""
-        encoded = self.model.encode(x, edge_index, **kwargs)  # type: ignore[operator]
+        kept = _ENCODED.get()
+        if kept:
+            encoded = kept[0].clone()  # a decoder may write to it
+        else:
+            encoded = self.model.encode(x, edge_index, **kwargs)  # type: ignore[operator]
+            if kept is not None and isinstance(encoded, Tensor):
+                kept.append(encoded.clone())
         return self.model.decode(encoded, edge_label_index)  # type: ignore[operator]
+
+
+@contextmanager
+def encoded_once(kept: list[Tensor]) -> Iterator[None]:
+    """Encode nodes in the first run with a list alone, for all runs that share model and inputs.
+
+    Args:
+        kept: empty at first; gets what the nodes are encoded in. A model that does not encode
+            and decode leaves it empty.
+    """
+    token = _ENCODED.set(kept)
+    try:
+        yield
+    finally:
+        _ENCODED.reset(token)

@@ -15,6 +15,8 @@ class LinkGCN(nn.Module):
         out_channels: how many numbers a node is encoded in; half the width before.
     """
 
+    forward_decodes = True  # what was encoded, so that the whole graph is encoded once
+
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
         self.conv1 = gnn.GCNConv(in_channels, 2 * out_channels)

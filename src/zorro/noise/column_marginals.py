@@ -233,12 +233,20 @@ class SparseDraws:
         kept = self._kept
         assert kept is not None
         if weight.size(1) >= _WIDE and weight.dtype == kept.value.dtype == torch.float:
-            sample, node = quotient_and_rest(kept.position, nodes)
+            sample, node = self._samples_and_nodes
             by_row = self._by_column(node * samples + sample).tocsr()  # (n · S, d)
             parts = map(torch.from_numpy, (by_row.indices, by_row.data, by_row.indptr))
             return weighted_rows(weight.contiguous(), *parts).view(nodes, samples, -1)
         product = self._by_column(kept.position) @ _numbers(weight.contiguous())
         return torch.from_numpy(product).to(weight.dtype).view(samples, nodes, -1).transpose(0, 1)
+
+    @property
+    def _samples_and_nodes(self) -> tuple[Tensor, Tensor]:
+        """The sample and the node of each non-zero that is kept, (t,)."""
+        assert self._kept is not None
+        if self._sample_and_node is None:
+            self._sample_and_node = quotient_and_rest(self._kept.position, self._nodes)
+        return self._sample_and_node
 
     def _by_column(self, rows: Tensor) -> sp.csc_array:
         """Return what is kept as a matrix whose non-zeros stand in some rows (t,)."""
@@ -309,7 +317,8 @@ class SparseDraws:
 
     def _picked_positions(self, position: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
         """Return positions of the picked samples in terms of these, and which they are."""
-        sample = quotient(position, self._nodes)
+        kept = self._kept is not None and position is self._kept.position
+        sample = self._samples_and_nodes[0] if kept else quotient(position, self._nodes)
         mine = (place >= 0)[sample].nonzero().flatten()
         sample = sample[mine]
         moved = (place.to(position.dtype)[sample] - sample) * self._nodes
@@ -332,9 +341,7 @@ class SparseDraws:
         return self._rows[row]
 
     def _kept_of_row(self, kept: _Kept, row: int) -> Entries:
-        if self._sample_and_node is None:
-            self._sample_and_node = quotient_and_rest(kept.position, self._nodes)
-        sample, node = self._sample_and_node
+        sample, node = self._samples_and_nodes
         mine = (node == row).nonzero().flatten()
         return Entries(sample[mine].long(), kept.columns(mine), kept.value[mine])
 
