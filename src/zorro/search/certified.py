@@ -34,6 +34,7 @@ _MOST_AT_FIRST = 200  # samples of an attempt before the first look at it
 _MOST_FAILED = 2  # times the search's samples that may join them at a time; each stands for more
 _NEAR = 3.0  # standard errors
 _PATIENCE = 2.0  # standard errors by which such a set may seem too bad in its test at first
+_WORTH_OF_REFINING = 0.1e9  # nanoseconds
 _REFINED = 4000  # samples on which a set of edges is looked at once more before it is tested
 _FEW = 4  # samples that are looked at even if there is no time
 
@@ -271,7 +272,7 @@ class _Search:
         if search.least_missed() < target - _NEAR * error:
             return
         size = search.selection.size
-        affordable = int(_WORTH / (max(1.0, evaluator.cost_per_sample) * max(1, size)))
+        affordable = int(_WORTH_OF_REFINING / (max(1.0, evaluator.cost_per_sample) * max(1, size)))
         more = min(_REFINED, affordable) // BLOCK * BLOCK - evaluator.samples
         if more < evaluator.samples:
             return
