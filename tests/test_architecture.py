@@ -28,7 +28,10 @@ LAYERS = [
 ]
 # The same inside of packages that have an order of their own.
 INSIDE = {
-    "graph": "grouping column_values edge_index features extras graph names validation stored",
+    "graph": (
+        "grouping column_values weighted_rows edge_index features extras graph names validation "
+        "stored"
+    ),
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
         "inference_mode memory randomness receptive_field message_masks model_state "
@@ -37,7 +40,7 @@ INSIDE = {
     ),
     "elements": "space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",
-    "evaluation": "evidence estimate evaluator batched traced choice bench",
+    "evaluation": "evidence estimate evaluator toggles batched traced choice bench",
     "evaluation.traced": (
         "presence change edges attention heard plan rows layers program tracer entries_of_columns "
         "changed_input terms entry linear_terms heard_entry heard_changes heard_terms "
@@ -51,8 +54,8 @@ INSIDE = {
     "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": (
-        "palette bonds rings rings_of_several scene link_scene plane molecule graph_scene plot "
-        "page report web"
+        "palette bonds kept_edges rings rings_of_several scene link_scene plane molecule graph_scene "
+        "plot page report web"
     ),
     "show.page": (
         "html contents address answers surroundings node_surroundings link_surroundings "
