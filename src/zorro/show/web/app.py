@@ -307,6 +307,8 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
         served = _live(runs, run)
         asked = served.query(query)
         comparison = served.comparison(None, among, top)
+        if kind not in served.kinds:
+            raise InputError(f"kind: expected one of {', '.join(served.kinds)}, got {kind}")
         listed = LISTED[kind]
 
         def found() -> Candidates:

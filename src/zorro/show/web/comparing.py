@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from zorro.elements import FEATURES, NODES
+from zorro.elements import FEATURES, KINDS, NODES
 from zorro.elements.groups import gathered
 from zorro.evaluation import FidelityEstimate
 from zorro.methods import Masks, Subject, build_with, evaluate
@@ -81,7 +81,11 @@ def _shown(
     nodes, columns = chosen[NODES], chosen[FEATURES]
     elements = None if columns is None else gathered(columns, surroundings.groups)
     features = None if elements is None else [members[0] for members in elements]
-    kept: dict[str, list[int] | None] = {NODES: nodes, FEATURES: features}
+    kept: dict[str, list[int] | None] = {
+        **dict.fromkeys(KINDS),  # it says nothing of edges
+        NODES: nodes,
+        FEATURES: features,
+    }
     counts = {kind: None if held is None else len(held) for kind, held in kept.items()}
     scene = surroundings.scene(query, nodes or (), hops=graph.hops)
     context = None if graph.whole else graph.context.numel()
@@ -98,6 +102,8 @@ def _shown(
             [f" of {fidelity.samples} random worlds.", 0],
         ],
         **kept,
+        "directed": False,
+        "otherEdges": None,
         "values": payload.values(query, nodes, elements, surroundings),
         "kinds": surroundings.kinds_of_all(query),
         "fidelity": payload.measured(fidelity),

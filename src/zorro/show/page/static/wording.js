@@ -88,6 +88,7 @@ zorro.wording = function (labels, kept, directed = false) {
       return kept.map((key) => ({key, ...words.elements[key]}));
     },
     keepsNodes: kept.includes("nodes"),
+    keepsAttributes: kept.includes("edge_attributes"),
     keepsEdges: kept.includes("edges"),
     keepsValues: kept.includes("nodes") || kept.includes("features"),
     // Whether a set of which count(key) are kept of a kind keeps nothing.

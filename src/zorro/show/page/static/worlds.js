@@ -4,11 +4,16 @@ window.zorro = window.zorro || {};
 
 zorro.worlds = (function () {
   // What happens to all that is not kept; noise, if given, is named. A part of a sentence.
-  function rest({keepsValues, keepsEdges}, otherEdges, noise = null) {
+  function rest({keepsValues, keepsEdges, keepsAttributes}, otherEdges, noise = null) {
     const drawn = noise === null ? "random ones" : `random ones (${noise} noise)`;
     const values = `all other values that the model can see are replaced by ${drawn}`;
     if (!keepsEdges || !otherEdges) return values;
-    return keepsValues ? `${values}, and ${edges(otherEdges)}` : edges(otherEdges);
+    const parts = [
+      ...(keepsValues ? [values] : []),
+      edges(otherEdges),
+      ...(keepsAttributes ? ["all other attributes of edges are those of random ones"] : []),
+    ];
+    return parts.join(", and ");
   }
 
   function edges({presence, effect}) {
