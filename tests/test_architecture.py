@@ -54,8 +54,8 @@ INSIDE = {
     "pyg": "levels algorithm",
     "runs": "digests given task manifest store folder flat run engines many again listing export",
     "show": (
-        "palette bonds kept_edges rings rings_of_several scene link_scene plane molecule graph_scene "
-        "plot page report web"
+        "palette bonds kept_edges rings rings_of_several scene link_scene plane molecule "
+        "graph_scene plot page report web"
     ),
     "show.page": (
         "html contents address answers surroundings node_surroundings link_surroundings "
