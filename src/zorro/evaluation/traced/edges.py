@@ -13,6 +13,7 @@ from torch import Tensor
 from zorro.evaluation.traced.presence import Presence
 
 _CACHED = 1 << 17  # numbers of messages
+_FEW_MESSAGES = 1 << 20  # numbers of messages that are added up at once rather than row by row
 _MOST_ABSENT = 30.0  # by which the logit of an edge that is not there counts as higher
 
 # Numbers of all messages that are made at once: what stays in the caches, or in a GPU's memory.
@@ -124,7 +125,8 @@ class Edges:
         Returns:
             (r, B, H, C).
         """
-        if values.is_cuda:
+        few = self.presence is not None and self.ids.numel() * values[0].numel() <= _FEW_MESSAGES
+        if values.is_cuda or few:
             total = values.new_zeros(self.own.numel(), *values.shape[1:])
             return total.index_add_(0, self.receiver, weights.unsqueeze(-1) * values[self.sender])
         rows = self.own.numel()
