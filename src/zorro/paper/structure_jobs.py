@@ -253,7 +253,7 @@ def movement(zorro: Zorro, query: int, found: Explanation) -> dict[Member, float
     each = [
         zorro.importance(query, samples=RANKED_ON, beside="nothing"),
         zorro.importance(query, found, samples=RANKED_ON),
-        zorro.importance(query, samples=1, beside="everything"),
+        zorro.importance(query, samples=RANKED_ON, beside="everything"),
     ]
     total: dict[Member, float] = {}
     for importance in each:
