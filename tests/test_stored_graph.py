@@ -190,7 +190,7 @@ def test_set_up_and_query_only_look_up_parts_of_the_graph(tmp_path, layout, touc
         kwargs = {"edge_weight": graph.edge_weight}
         zorro = Zorro(Net(), graph.x, graph.edge_index, model_kwargs=kwargs, fresh_samples=100)
         zorro.explain(60)
-    assert seen.operations <= {"index", "searchsorted"}
+    assert seen.operations <= {"index", "searchsorted", "slice"}  # a slice reads nothing yet
 
 
 # Each node of a ring of 5 million has edges from its four nearest: 20 million edges.

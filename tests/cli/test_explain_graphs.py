@@ -283,7 +283,7 @@ def test_graphs_of_the_test_part_are_told_and_drawn(gin):
         (["--graphs", "random:9"], "graphs: expected at most 3, as there are so many test graphs"),
         (["--graphs", 5, "--hops", 2], "--hops: expected nothing for graphs"),
         (["--graphs", 5, "--keep", ""], "keep: expected some of 'nodes', 'features'"),
-        (["--graphs", 5, "--keep", "edges"], "keep: expected some of 'nodes', 'features'"),
+        (["--graphs", 5, "--keep", "stars"], "keep: expected some of 'nodes', 'features'"),
         (["--graphs", 5, "--feature-groups", "0-2;2,3"], "expected columns that are in no other"),
         (["--graphs", 5, "--feature-groups", "0-2;;3"], "expected groups of columns such as"),
         (["--graphs", 5, "--feature-groups", ""], "expected groups of columns such as"),

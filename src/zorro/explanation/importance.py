@@ -41,8 +41,8 @@ class ElementImportance:
     kept: bool
     fidelity: float
     probability: float
-    influence: float
-    moved: float
+    influence: float = 0.0
+    moved: float = 0.0
     value: float | None = None
 
 
