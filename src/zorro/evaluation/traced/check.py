@@ -18,6 +18,7 @@ from zorro.noise.edges import EdgesOfSamples
 from zorro.noise.of_edges import AnyEdgeDraws
 from zorro.question.event import Event
 
+_WITH_EDGES = 7  # samples: as many as a model has parts that it stacks would hide that it does
 _LARGE, _VERY_LARGE = 1 << 19, 1 << 20  # entries of the graph's features
 
 
@@ -39,7 +40,8 @@ def check(
     scores of the rest are compared with is what the program gives for them from the beginning.
     """
     entries = graph.x.numel()
-    samples = min(1 if entries > _LARGE else 3, draws.shape[0])
+    usual = 3 if edges is None else _WITH_EDGES
+    samples = min(1 if entries > _LARGE else usual, draws.shape[0])
     every = torch.arange(samples, device=graph.x.device)
     few = DenseDraws(draws.matrices(every))
     few_edges = None if edges is None else edges.only(every)
