@@ -21,7 +21,7 @@ from zorro.cut.extractor import check_cut
 from zorro.cut.source import Source
 from zorro.cut.whole_graphs import edge_attributes_of
 from zorro.data.graph_validation import listed_graphs
-from zorro.elements import EDGES, KEPT, KINDS, Kind, Selection
+from zorro.elements import EDGES, KEPT, KINDS, Kind, Selection, redraws_features
 from zorro.elements.edges import is_directed
 from zorro.elements.groups import group_of_each, propose_groups
 from zorro.errors import InputError, ModelError
@@ -235,7 +235,7 @@ class Zorro:
                 noise=noise,
                 seed=seed,
                 edges=edges,
-                keeps_features=not set(KEPT) & set(asked.keep),
+                keeps_features=not redraws_features(asked.keep),
             )
 
         self._begin(model, graph.features, source, asked, noise, evaluator, memory, reading, edges)
@@ -298,7 +298,7 @@ class Zorro:
         given = _given(options)
         asked = _parameters(given)
         pool = features_of(torch.cat([graph.x for graph in data_set]))
-        redrawn = bool(set(KEPT) & set(asked.keep))
+        redrawn = redraws_features(asked.keep)
         if redrawn and isinstance(given["noise"], str) and given["feature_groups"] is None:
             propose_groups(pool.in_memory, given["noise"])
         directed = _settled_direction(
@@ -375,7 +375,7 @@ class Zorro:
                 seed=given["seed"],
                 asking=ABOUT_LINKS,
                 edges=edges,
-                keeps_features=not set(KEPT) & set(asked.keep),
+                keeps_features=not redraws_features(asked.keep),
             )
             return Links(extractor, graph, carries_messages=carries_messages)
 

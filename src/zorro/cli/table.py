@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zorro.cli.terminal import show_fitted
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, KEPT, NODES
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, redraws_features
 from zorro.elements.edges import Member, named
 from zorro.graph.names import LINK_CLASSES, Labels, label
 from zorro.question import Level
@@ -136,7 +136,7 @@ def _interval(estimate: FidelityEstimate) -> str:
 
 def _noise(asked: Parameters) -> str:
     """Return what happens to all that is not kept."""
-    noise = f" of {asked.noise} noise" if set(asked.keep) & set(KEPT) else ""
+    noise = f" of {asked.noise} noise" if redraws_features(asked.keep) else ""
     return f"{noise}, {asked.other_edges}" if asked.other_edges else noise
 
 

@@ -11,6 +11,7 @@ from zorro.elements.space import (
     Element,
     Kind,
     Space,
+    redraws_features,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Space",
     "everything_of",
     "nothing_of",
+    "redraws_features",
 ]

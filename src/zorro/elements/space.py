@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, get_args
@@ -17,6 +17,11 @@ KEPT: tuple[Kind, ...] = (NODES, FEATURES)  # what sets are of where nobody says
 
 # Kinds of one block keep entries together: a node alone keeps none, and no feature alone.
 BLOCKS: tuple[tuple[Kind, ...], ...] = ((NODES, FEATURES), (EDGES,), (EDGE_ATTRIBUTES,))
+
+
+def redraws_features(kinds: Collection[str]) -> bool:
+    """Whether sets of some kinds leave features out, so that these are redrawn at all."""
+    return not set(KEPT).isdisjoint(kinds)
 
 
 class Element(NamedTuple):

@@ -20,7 +20,7 @@ from zorro.model.message_masks import passes_messages
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.edges import EdgesOfSamples
+from zorro.noise.edges import EdgeDraws, EdgesOfSamples
 from zorro.noise.of_edges import AnyEdgeDraws
 from zorro.question.event import Event, Predicts
 
@@ -211,11 +211,9 @@ class BatchedEvaluator(Evaluator):
 
     def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
         assert self.edges is not None
-        if not self.edges.toggles_alone:
+        if not isinstance(self.edges, EdgeDraws):
             return self._scores_of_each(selection, EDGES, edges)
-        wanted = torch.where(
-            selection.edges[edges].unsqueeze(1), self.edges.present[:, edges].t(), True
-        )  # (k, S)
+        wanted = self.edges.toggled(selection, edges)  # (k, S)
         blocks = []
         for part in self._perturbed(selection):
             assert part.edges is not None
@@ -288,8 +286,8 @@ class BatchedEvaluator(Evaluator):
         assert self.edges is not None
         if not self._may_scale_messages:
             return unknown
-        if not self.edges.toggles_alone:
-            return self._strengths_in_truth(unknown)
+        if not isinstance(self.edges, EdgeDraws):  # that keeping an edge leaves others alone
+            return self._strengths_in_truth
         total = torch.zeros_like(unknown)
         columns = self.edges.edges.of_column
         for part in self._perturbed(selection):
@@ -307,9 +305,11 @@ class BatchedEvaluator(Evaluator):
                 total += (by_edge * absent[some]).sum(0)
         return total / self.samples
 
-    def _strengths_in_truth(self, unknown: Tensor) -> Tensor:
-        """Return how much stronger messages along each edge (m,) would add where all is true."""
+    @cached_property
+    def _strengths_in_truth(self) -> Tensor:
+        """How much stronger messages along each edge (m,) would add where all is true."""
         assert self.edges is not None
+        unknown = torch.full((self.edges.edges.count,), torch.inf, device=self.device)
         columns = self.edges.edges.of_column
         every = torch.ones_like(columns, dtype=torch.bool).unsqueeze(0)  # (1, e)
         gradient = self._message_gradient(self._as_floats(self._x).unsqueeze(0), every)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import KEPT, Kind, Space
+from zorro.elements import KEPT, Kind, Space, redraws_features
 from zorro.errors import InputError
 from zorro.evaluation.choice import EvaluatorChoice, EvaluatorName
 from zorro.evaluation.evaluator import Evaluator, do_nothing
@@ -109,7 +109,7 @@ class Bench:
 
     def _draws(self, graph: ComputationalGraph, samples: range) -> Draws:
         """Return the noise of a query's features, which is none where these are not selectable."""
-        if not set(KEPT) & set(self._keep):
+        if not redraws_features(self._keep):
             return TrueValues(graph.candidate_x, len(samples))
         return draws_of(
             self.noise,

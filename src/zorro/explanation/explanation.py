@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.arguments import check_choice
-from zorro.elements import EDGES, FEATURES, KEPT, KINDS, NODES, Kind
+from zorro.elements import EDGES, FEATURES, KEPT, KINDS, NODES, Kind, redraws_features
 from zorro.elements.edges import EdgeLabel, Member, edge_columns, named
 from zorro.elements.groups import gathered
 from zorro.elements.space import BLOCKS
@@ -496,7 +496,7 @@ class Explanation:
     def _redrawn(self) -> str:
         """What happens to all that is not kept."""
         p = self.parameters
-        noises = [f"noise {p.noise!r}"] if set(self.selected) & set(KEPT) else []
+        noises = [f"noise {p.noise!r}"] if redraws_features(self.selected) else []
         return ", ".join([*noises, *filter(None, [p.other_edges])])
 
     @property

@@ -11,7 +11,16 @@ from torch import Tensor
 
 from zorro.arguments import whole_numbers
 from zorro.cut import ComputationalGraph
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, KEPT, NODES, Kind, Selection, Space
+from zorro.elements import (
+    EDGE_ATTRIBUTES,
+    EDGES,
+    FEATURES,
+    NODES,
+    Kind,
+    Selection,
+    Space,
+    redraws_features,
+)
 from zorro.errors import InputError
 from zorro.evaluation import FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator
@@ -95,7 +104,7 @@ class Meter:
         }
         kinds = self.evaluator.space.kinds
         for kind, members in ((NODES, nodes), (FEATURES, features)):
-            if members is not None and not set(KEPT) & set(kinds):
+            if members is not None and not redraws_features(kinds):
                 raise InputError(f"{kind}: expected None where keep has no nodes and no features")
         for kind, pairs in ((EDGES, edges), (EDGE_ATTRIBUTES, edge_attributes)):
             if kind in kinds:

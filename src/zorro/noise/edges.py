@@ -206,7 +206,6 @@ class EdgeDraws:
     donors: Tensor | None
     pool: Mapping[str, Tensor]
     scales_messages: bool = False
-    toggles_alone = True  # keeping an edge changes nothing about others
 
     @property
     def why_not_traced(self) -> str:
@@ -236,6 +235,11 @@ class EdgeDraws:
             self.pool,
             self.scales_messages,
         )
+
+    def toggled(self, selection: Selection, edges: Tensor) -> Tensor:
+        """Return whether edges (k,) are there (k, S) once each is kept too, or not any more."""
+        is_out = selection.edges[edges].unsqueeze(1)  # (k, 1)
+        return torch.where(is_out, self.present[:, edges].t(), True)
 
     def under(self, selection: Selection) -> EdgesOfSamples:
         """Return the edges of all samples under a selection."""

@@ -47,7 +47,6 @@ class RewiredDraws:
     edges: EdgeElements
     words: Tensor
     donors = None
-    toggles_alone = False  # an edge that is kept leaves the others other partners
     why_not_traced = "edges are rewired"
 
     @property

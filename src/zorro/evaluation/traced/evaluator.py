@@ -11,7 +11,13 @@ from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
 from zorro.cut.perturbed import Perturbed
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Kind, Selection
+from zorro.elements import (
+    EDGE_ATTRIBUTES,
+    EDGES,
+    Kind,
+    Selection,
+    redraws_features,
+)
 from zorro.evaluation.batched import DEFAULT_MEMORY, BatchedEvaluator
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
 from zorro.evaluation.traced.change import Change
@@ -26,7 +32,7 @@ from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
-from zorro.noise.edges import EdgesOfSamples
+from zorro.noise.edges import EdgeDraws, EdgesOfSamples
 
 # Where the two best scores are closer than this, rounding could decide: the model itself is asked.
 # Relative to 1 + the largest score; on the paper's models no score was off by more than 2e-6, and
@@ -110,7 +116,7 @@ class TracedEvaluator(Evaluator):
         self.graph = graph
         self.event = batched.event
         self.space = batched.space
-        self._features_vary = bool({NODES, FEATURES} & set(self.space.kinds))
+        self._features_vary = redraws_features(self.space.kinds)
         self.samples = draws.shape[0]
         self._runs = 0
         self._predictor = predictor
@@ -284,12 +290,11 @@ class TracedEvaluator(Evaluator):
         return self._settled(scores, ran, selection, rows=rows)
 
     def _scores_toggling_edges(self, selection: Selection, edges: Tensor) -> Tensor:
-        base, drawn = self._base(selection), self._batched.edges
+        base = self._base(selection)
         assert base.edges is not None
-        assert drawn is not None
         scores = base.scores.expand(edges.numel(), -1, -1).clone()  # (k, S, C)
         now = base.edges.present[:, edges].t()  # (k, S)
-        wanted = torch.where(selection.edges[edges].unsqueeze(1), drawn.present[:, edges].t(), True)
+        wanted = self._edge_draws.toggled(selection, edges)  # (k, S)
         ran = now != wanted
         for some in _chunks(ran.nonzero(), self._pairs_at_once):
             candidate, sample = some.t()
@@ -300,10 +305,16 @@ class TracedEvaluator(Evaluator):
             with self._running(sample.numel()):
                 output = self._program.run(few, presence=self._presence(present))
             scores[candidate, sample] = self._read(output)
-        return self._settled(scores, ran, selection, edges=edges)
+        return self._settled(scores, ran, selection, edges=(edges, wanted))
 
     def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
         return self._batched.scores_toggling(selection, EDGE_ATTRIBUTES, edges)
+
+    @property
+    def _edge_draws(self) -> EdgeDraws:
+        """The noise of edges; a traced model follows no other."""
+        assert isinstance(self._batched.edges, EdgeDraws)
+        return self._batched.edges
 
     def _presence(self, present: Tensor | None, *, differentiable: bool = False) -> Presence | None:
         """Return the edges of inputs (b, m) as the program takes them, if they vary."""
@@ -360,8 +371,7 @@ class TracedEvaluator(Evaluator):
 
     def _gained_by_edges(self, gradient: Tensor, samples: slice) -> Tensor:
         """Return what edges (m,) add where they are missing by chance, of a gradient (e, b)."""
-        drawn = self._batched.edges
-        assert drawn is not None
+        drawn = self._edge_draws
         by_edge = gradient.new_zeros(drawn.edges.count, gradient.size(1))
         by_edge.index_add_(0, drawn.edges.of_column, gradient)
         return (by_edge * ~drawn.present[samples].t()).sum(1)
@@ -467,7 +477,7 @@ class TracedEvaluator(Evaluator):
         *,
         rows: Tensor | None = None,
         columns: Tensor | None = None,
-        edges: Tensor | None = None,
+        edges: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
         """Replace scores that are too close to call by the model's own.
 
@@ -477,13 +487,13 @@ class TracedEvaluator(Evaluator):
             selection: what the candidates are added to.
             rows: (k,) the candidates, if they are nodes;
             columns: (k,) if they are features;
-            edges: (k,) if they are edges.
+            edges: (k,) if they are edges, and whether they are there then, (k, S).
         """
         clear = self.event.gap(scores) > self._close * (1 + scores.abs().amax(-1))
         unsure = (ran & ~clear).nonzero()  # (u, 2): candidate, sample
         if unsure.numel() == 0:
             return scores
-        base = selection.mask  # (n, d)
+        base, under = selection.mask, self.edges_under(selection)  # (n, d)
         for some in _chunks(unsure, max(1, self._noise_numbers // max(1, self._x.numel()))):
             candidate, sample = some.t()
             mask = base.repeat(some.size(0), 1, 1)  # (u, n, d)
@@ -495,12 +505,10 @@ class TracedEvaluator(Evaluator):
                 out = selection.features[columns[candidate]].unsqueeze(1)
                 mask[each, :, columns[candidate]] = selection.nodes & ~out
             noise = self._noise_of(sample.tolist())  # (u, n, d)
-            under = self.edges_under(selection)
             there = None if under is None else under.part(sample)
-            if edges is not None and there is not None and self._batched.edges is not None:
-                is_out = selection.edges[edges[candidate]]
-                drawn = self._batched.edges.present[sample, edges[candidate]]
-                there.present[each, edges[candidate]] = torch.where(is_out, drawn, True)
+            if edges is not None and there is not None:
+                members, wanted = edges
+                there.present[each, members[candidate]] = wanted[candidate, sample]
             scores[candidate, sample] = self._batched.run(torch.where(mask, self._x, noise), there)
         return scores
 

@@ -9,7 +9,16 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, KEPT, KINDS, NODES, Kind
+from zorro.elements import (
+    EDGE_ATTRIBUTES,
+    EDGES,
+    FEATURES,
+    KEPT,
+    KINDS,
+    NODES,
+    Kind,
+    redraws_features,
+)
 from zorro.elements.edges import Member
 from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
@@ -156,7 +165,7 @@ def detail(
             e.feature_elements if FEATURES in e.selected else None,
             surroundings,
         )
-        if e.selected.keys() & set(KEPT)
+        if redraws_features(e.selected)
         else None,
         "kinds": surroundings.kinds_of_all(query),
         "fidelity": measured(e.fidelity),
