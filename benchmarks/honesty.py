@@ -4,10 +4,10 @@
     python benchmarks/honesty.py --models GCN 'global mean' --nodes 5
 
 Every model of the zoos (`honesty_audit/zoo.py`, `graph_zoo.py`, `link_zoo.py`, `value_zoo.py`,
-`edge_zoo.py`) is trained on a small graph, or on many, and explained at some nodes, graphs or
-links; a plain loop (`honesty_audit/plain_loop.py`, `plain_edges.py`) measures each set on the whole
-graph. Writes results/honesty.{json,md}, or files of another name; exits with 1 if a claim is false
-or a model makes zorro crash.
+`edge_zoo.py`, `typed_zoo.py`) is trained on a small graph, or on many, and explained at some nodes,
+graphs or links; a plain loop (`honesty_audit/plain_loop.py`, `plain_edges.py`, `plain_types.py`)
+measures each set on the whole graph. Writes results/honesty.{json,md}, or files of another name;
+exits with 1 if a claim is false or a model makes zorro crash.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from honesty_audit.edge_zoo import EDGE_ZOO, prepare_edges
 from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
 from honesty_audit.link_zoo import LINK_ZOO, prepare_links
 from honesty_audit.table import page
+from honesty_audit.typed_zoo import TYPED_ZOO, prepare_types
 from honesty_audit.value_zoo import VALUE_ZOO, prepare_values
 from honesty_audit.zoo import ZOO, prepare
 
@@ -52,7 +53,7 @@ def arguments() -> argparse.Namespace:
 
 def chosen(parts: list[str] | None) -> list[str]:
     """Return the models whose names contain one of `parts`, all for None."""
-    zoos = (ZOO, GRAPH_ZOO, LINK_ZOO, VALUE_ZOO, EDGE_ZOO)
+    zoos = (ZOO, GRAPH_ZOO, LINK_ZOO, VALUE_ZOO, EDGE_ZOO, TYPED_ZOO)
     names = [entry.name for zoo in zoos for entry in zoo]
     if parts is None:
         return names
@@ -67,6 +68,7 @@ def prepared(name: str, size: int | None) -> Case:
         **{entry.name: partial(prepare_links, entry) for entry in LINK_ZOO},
         **{entry.name: partial(prepare_values, entry) for entry in VALUE_ZOO},
         **{entry.name: partial(prepare_edges, entry) for entry in EDGE_ZOO},
+        **{entry.name: partial(prepare_types, entry) for entry in TYPED_ZOO},
     }
     return ready[name]()
 

@@ -1,0 +1,1 @@
+"""What `hetero.py` measures, one subject a file."""
