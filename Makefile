@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.docs-installed
 # The data sets and the paper's material, when they lie beside the checkout.
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test lint accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links quality optimality edge-optimality many pages clean
+.PHONY: demo test slow-test lint docs release accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -15,26 +16,43 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
 # Train a model on a generated graph, explain its predictions for five nodes, right and wrong, and
 # write the report.
 demo: $(STAMP)
 	rm -rf demo-out
-	$(BIN)/zorro train --dataset ba-community --model gcn3 --out demo-out/gcn3.safetensors --force
-	$(BIN)/zorro explain --checkpoint demo-out/gcn3.safetensors \
-		--nodes 300,304,322,1002,1004 --out demo-out/run
-	$(BIN)/zorro report demo-out/run --alternatives 2 --out demo-out/report.html
-	@echo "The report: file://$(abspath demo-out/report.html)"
-	@echo "The explorer: $(BIN)/zorro serve demo-out/run"
+	$(BIN)/zorro demo --out demo-out
 
 # The pages are tested in a real browser; without one those tests say why they were left out.
 test: $(STAMP)
 	-@$(BIN)/python tests/browser/find_browser.py
+	$(BIN)/python -m pytest --quiet --doctest-modules src/zorro
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+# What takes minutes each and is left out of `make test`.
+slow-test: $(STAMP)
+	$(BIN)/python -m pytest -m slow
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation, from Markdown and docstrings: build/docs/index.html.
+docs: $(DOCS_STAMP)
+	rm -rf build/docs docs/api/generated
+	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/docs
+	@echo "The documentation: file://$(abspath build/docs/index.html)"
+
+# Wheel and sdist, tried in empty environments: without extras, and with each of the light ones.
+release: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt build
+	rm -rf dist
+	PIP_CONSTRAINT=$(abspath constraints.txt) $(BIN)/python -m build --outdir dist
+	$(BIN)/python tests/release/try_wheel.py dist
 
 # Test accuracies of the paper's models and of our own training; an hour.
 accuracy: $(STAMP)
@@ -77,6 +95,10 @@ bench-graphs: $(STAMP)
 # Seconds of links beside those of nodes: a link predictor and PyG's GAE on Cora.
 bench-links: $(STAMP)
 	$(BIN)/python benchmarks/links.py
+
+# A graph of several types: authors of DBLP, beside GNNExplainer and a plain loop; an hour.
+bench-hetero: $(STAMP)
+	$(BIN)/python benchmarks/hetero.py
 
 # Sizes, fidelity, certificates and seconds of all searches on all of the paper's queries; hours.
 # Finished explanations are kept.

@@ -14,6 +14,8 @@ from torch.utils._pytree import tree_iter
 from torch_geometric.data import Data
 
 from zorro.data import load
+from zorro.data.dblp import hetero_file
+from zorro.errors import DatasetError
 
 # The tests' graphs are small: a second thread costs more than it brings, on busy machines most.
 torch.set_num_threads(1)
@@ -34,6 +36,15 @@ def _folder(variable: str, holding: str) -> Path:
     if not Path(value).is_dir():
         pytest.skip(f"{variable} is {value}, which is not a folder: it should hold {holding}")
     return Path(value)
+
+
+@pytest.fixture(scope="session")
+def hetero_dir() -> Path:
+    """The folder of graphs of several types: ZORRO_HETERO, or beside the paper's material."""
+    try:
+        return hetero_file("dblp.npz").parent
+    except DatasetError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

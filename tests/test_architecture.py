@@ -21,51 +21,62 @@ LAYERS = [
     ["data", "models"],
     ["noise", "cut"],
     ["evaluation", "search"],
-    ["explanation", "explainer", "pyg"],
-    ["metrics", "methods", "runs"],
+    ["explanation", "hetero", "explainer", "pyg"],
+    ["metrics", "audit", "methods", "runs"],
     ["show", "paper"],
     ["__init__", "explainers", "plot", "cli"],
 ]
 # The same inside of packages that have an order of their own.
 INSIDE = {
     "graph": (
-        "grouping column_values weighted_rows edge_index features extras graph names validation "
-        "stored"
+        "grouping column_values weighted_rows edge_index features extras graph packed "
+        "packed_graphs names validation stored"
     ),
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
-        "inference_mode memory randomness receptive_field message_masks model_state "
-        "function_model signature data_model as_module picked_output graph_model link_model "
-        "predictor"
+        "inference_mode memory randomness receptive_field model_state function_model signature "
+        "data_model as_module picked_output packing hetero_model message_masks graph_model "
+        "link_model predictor"
     ),
-    "elements": "space selection groups edges",
+    "elements": "types space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",
     "evaluation": "evidence estimate evaluator toggles batched traced choice bench",
     "evaluation.traced": (
-        "presence change edges attention heard plan rows layers program tracer entries_of_columns "
-        "changed_input terms entry linear_terms heard_entry heard_changes heard_terms "
-        "evaluator check"
+        "unserved presence seen change terms feature_view looked_up edges attention heard plan "
+        "rows typed layers program tracer entries_of_columns changed_input entry linear_terms "
+        "heard_entry heard_changes heard_terms evaluator check"
     ),
     "search": (
         "found budget certificate paper connected guided certified beyond_chance multiple "
         "ranking inquiry guarding"
     ),
-    "explanation": "sentence band notebook formats members explanation making importance meter",
-    "pyg": "levels algorithm",
-    "runs": "digests given task manifest store folder flat run engines many again listing export",
+    "explanation": (
+        "sentence band notebook formats members losses typed explanation typed_masks making "
+        "importance meter"
+    ),
+    "pyg": "levels hetero_levels calls algorithm",
+    "audit": (
+        "plain share setting cases uses mistakes groups suspicious telltale profile findings "
+        "audit given comparison crossing conditions"
+    ),
+    "runs": (
+        "digests given typed_graph task manifest again known store folder flat run comparing "
+        "claims engines many listing export"
+    ),
     "show": (
-        "palette bonds kept_edges rings rings_of_several scene link_scene plane molecule "
-        "graph_scene plot page report web"
+        "palette bonds kept_edges rings rings_of_several scene type_scene link_scene plane "
+        "molecule graph_scene plot page report audit_page web"
     ),
     "show.page": (
         "html contents address answers surroundings node_surroundings link_surroundings "
-        "graph_surroundings ground drawing card payload"
+        "graph_surroundings type_surroundings ground drawing card payload"
     ),
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "
-        "announcement levels asked naming feature_groups other_class node_data link_data "
-        "graph_data subject named_task explaining datasets convert explain fidelity report "
-        "reproduce runs serve train verify app"
+        "announcement levels asked naming feature_groups other_class kept node_data link_data "
+        "graph_data type_data subject given_names named_task made_with audit_text compare_text "
+        "explaining datasets convert demo doctor explain fidelity overview report reproduce runs "
+        "audit compare serve train verify app"
     ),
 }
 CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}

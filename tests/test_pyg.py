@@ -366,12 +366,6 @@ def test_a_target_that_is_not_one_class_per_node_is_refused():
         explainer_of(config=BINARY)(X, RING, index=1)  # three columns
 
 
-def test_heterogeneous_graphs_are_refused():
-    explainer = explainer_of(kind="phenomenon")
-    with pytest.raises(InputError, match=r"x must be a dense, sparse .* floating, .* got dict"):
-        explainer({"a": X}, {("a", "to", "a"): RING}, target=torch.zeros(3), index=1)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_mask_has_the_type_of_the_features(dtype):
     assert explainer_of()(X.to(dtype), RING, index=1).node_mask.dtype == dtype

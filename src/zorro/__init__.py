@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from zorro.explainer import Zorro, rdt_fidelity
     from zorro.explanation import Explanation
     from zorro.pyg import ZorroExplainer
-    from zorro.runs import Run, explain_graphs, explain_links, explain_many, open_run
+    from zorro.runs import (
+        Run,
+        explain_graphs,
+        explain_hetero,
+        explain_links,
+        explain_many,
+        open_run,
+    )
 
 __all__ = [
     "Explanation",
@@ -24,6 +31,7 @@ __all__ = [
     "ZorroExplainer",
     "__version__",
     "explain_graphs",
+    "explain_hetero",
     "explain_links",
     "explain_many",
     "open_run",
@@ -38,6 +46,7 @@ _HOMES = {
     "Zorro": "zorro.explainer",
     "ZorroExplainer": "zorro.pyg",
     "explain_graphs": "zorro.runs",
+    "explain_hetero": "zorro.runs",
     "explain_links": "zorro.runs",
     "explain_many": "zorro.runs",
     "open_run": "zorro.runs",

@@ -13,15 +13,15 @@ from typing import Any, SupportsIndex, TypeAlias
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from zorro.arguments import check_at_least, check_choice
 from zorro.cut import Check, ComputationalGraph, Extractor, Links, WholeGraphs
 from zorro.cut.extractor import check_cut
 from zorro.cut.source import Source
 from zorro.cut.whole_graphs import edge_attributes_of
-from zorro.data.graph_validation import listed_graphs
-from zorro.elements import EDGES, KEPT, KINDS, Kind, Selection, redraws_features
+from zorro.data.graph_validation import hetero_graphs, listed_graphs
+from zorro.elements import EDGES, KEPT, KINDS, Kind, Selection, drops_edges, redraws_features
 from zorro.elements.edges import is_directed
 from zorro.elements.groups import group_of_each, propose_groups
 from zorro.errors import InputError, ModelError
@@ -35,15 +35,22 @@ from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features, features_of, size_of
 from zorro.graph.graph import Graph
 from zorro.graph.validation import check_graph
+from zorro.hetero import (
+    TypedNoise,
+    explainer_of_hetero,
+    explainer_of_hetero_graphs,
+    explainer_of_hetero_outputs,
+)
 from zorro.model.data_model import kwargs_of_graphs
 from zorro.model.graph_model import as_graph_model
 from zorro.model.inference_mode import ordinary, outside_inference_mode
 from zorro.model.link_model import as_link_model
 from zorro.model.memory import default_budget
 from zorro.model.message_masks import passes_messages
+from zorro.model.packing import Packing
 from zorro.model.picked_output import picked
 from zorro.model.predictor import Model, Predictor
-from zorro.noise import Noise, NoiseFunction, resolve
+from zorro.noise import Noise, NoiseFunction, resolve, resolve_by_type
 from zorro.noise.of_edges import AnyEdgeNoise, edge_noise_of
 from zorro.question.asking import ABOUT_LINKS
 from zorro.question.decision import Comparison, Contrast, Side
@@ -56,11 +63,11 @@ from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
 
 _OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # what others take in their own way
-Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data
+Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data | HeteroData
 
 
 class Zorro:
-    """Explains the predictions of a trained node classifier.
+    """Explains a model's predictions: for nodes, and by `of_graphs`, `of_links` and `of_hetero`.
 
     >>> zorro = Zorro(model, data.x, data.edge_index, tau=0.85)    # doctest: +SKIP
     >>> zorro.explain(2521)                                        # doctest: +SKIP
@@ -245,14 +252,15 @@ class Zorro:
     def of_graphs(
         cls,
         model: Model,
-        graphs: Sequence[Data],
+        graphs: Sequence[Data] | Sequence[HeteroData],
         *,
         model_kwargs: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Zorro:
         """Return what explains a model's answers for whole graphs.
 
-        All nodes of a graph are candidates. Noise is drawn from the nodes of all graphs.
+        All nodes of a graph are candidates. Noise is drawn from the nodes of all graphs. Graphs of
+        several types are explained as `of_hetero` does it.
 
         >>> zorro = Zorro.of_graphs(model, dataset, keep=("nodes",))    # doctest: +SKIP
         >>> zorro.explain(5)                                            # doctest: +SKIP
@@ -260,13 +268,20 @@ class Zorro:
         Args:
             model: called as `model(x, edge_index, batch=batch, **model_kwargs)`, or, if it takes
                 one argument, as `model(data)`; returns class scores (B, C) of the graphs in a
-                batch, or one number each (see `threshold`).
-            graphs: PyG's `Data`, each with `x` (n, d) and `edge_index`: a list, a data set.
+                batch, or one number each (see `threshold`). With several types it is called as
+                `model(x_dict, edge_index_dict, batch_dict=batch_dict, **model_kwargs)`.
+            graphs: PyG's `Data`, each with `x` (n, d) and `edge_index`, or its `HeteroData`: a
+                list, a data set.
             model_kwargs: further arguments of the model; a text names an attribute of the graphs:
                 `{"edge_weight": "edge_attr"}`. When None, a model of one argument gets all
                 that the graphs have a row of for each node or edge.
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
+        if (typed := hetero_graphs(graphs)) is not None:
+            made: Zorro = explainer_of_hetero_graphs(
+                cls, model, typed, model_kwargs=model_kwargs, options=_given(options)
+            )
+            return made
         asked = _parameters(_given(options))
         listed = listed_graphs(graphs, draws_from_them=asked.keep != (EDGES,))
         module = as_graph_model(model)
@@ -382,6 +397,95 @@ class Zorro:
         return cls.from_source(as_link_model(model), graph.features, source, options, edges)
 
     @classmethod
+    @outside_inference_mode
+    def of_hetero(
+        cls,
+        model: Model,
+        data: HeteroData,
+        target: str | tuple[str, str, str],
+        *,
+        hops: int | None = None,
+        halo: int = 1,
+        check: Check = "auto",
+        model_kwargs: Mapping[str, Any] | None = None,
+        carries_messages: bool = False,
+        noise: TypedNoise = "column-marginals",
+        feature_groups: Mapping[str, Iterable[Iterable[SupportsIndex]]] | None = None,
+        **options: Any,
+    ) -> Zorro:
+        """Return what explains a model's answers in a graph of several types of nodes and edges.
+
+        Elements are the nodes, the features and the edges of all types; with `keep=("types",)` or
+        `keep=("relations",)` whole types of nodes, or whole relations. Noise is drawn within a
+        type. A relation and the one that leads back along the same edges are one.
+
+        >>> zorro = Zorro.of_hetero(model, data, "author")                # doctest: +SKIP
+        >>> found = zorro.explain(12)                                     # doctest: +SKIP
+        >>> found.nodes["paper"], found.features["paper"]                 # doctest: +SKIP
+        >>> Zorro.of_hetero(model, data, ("user", "rates", "movie"))      # doctest: +SKIP
+
+        Args:
+            model: called as `model(x_dict, edge_index_dict, **model_kwargs)`, or, if it takes one
+                argument, as `model(data)`, or, if it has an argument `edge_type`, as
+                `model(x, edge_index, edge_type=…)`; returns scores of the target's nodes, or a
+                dictionary of them by type.
+            data: PyG's `HeteroData`. A type without features whose nodes the model looks up by
+                their numbers has these as `x`: `torch.arange(n)`. They are redrawn as numbers of
+                other nodes of the type, and are no features.
+            target: the type whose nodes are asked about; or (source type, relation, target type),
+                and links are: `model(…, edge_label_index=links)`.
+            hops: how far away a node can matter; inferred from the model when None.
+            halo: hops of context, as of `Zorro`.
+            check: as of `Zorro`.
+            model_kwargs: further arguments; dictionaries by type or by relation follow the nodes
+                and the edges.
+            carries_messages: as of `of_links`.
+            noise: as of `Zorro`, or by type.
+            feature_groups: lists of columns that are one element together, by type.
+            options: those of `Zorro`.
+        """
+        check_cut(hops, halo, check)
+        made: Zorro = explainer_of_hetero(
+            cls,
+            model,
+            data,
+            target,
+            cut={"hops": hops, "halo": halo, "check": check},
+            model_kwargs=model_kwargs or {},
+            carries_messages=carries_messages,
+            noise=noise,
+            feature_groups=feature_groups,
+            options=_given(options),
+        )
+        return made
+
+    @classmethod
+    def from_outputs(
+        cls,
+        model: Model,
+        data: HeteroData,
+        outputs: int,
+        *,
+        model_kwargs: Mapping[str, Any],
+        options: Mapping[str, Any],
+    ) -> Zorro:
+        """Return what explains each row of a model's output for one graph of several types.
+
+        All nodes are candidates, and noise is drawn from them.
+
+        Args:
+            model: called as `model(x_dict, edge_index_dict, **model_kwargs)`.
+            data: PyG's `HeteroData`.
+            outputs: how many rows there are, by which they are asked about.
+            model_kwargs: further arguments; dictionaries by type or by relation follow.
+            options: those of `Zorro` that do not depend on what is asked about.
+        """
+        made: Zorro = explainer_of_hetero_outputs(
+            cls, model, data, outputs, model_kwargs=model_kwargs, options=_given(options)
+        )
+        return made
+
+    @classmethod
     def from_source(
         cls,
         model: Model,
@@ -389,6 +493,7 @@ class Zorro:
         source: Callable[[Predictor, Noise], Source],
         options: Mapping[str, Any],
         edges: AnyEdgeNoise | None = None,
+        packing: Packing | None = None,
     ) -> Zorro:
         """Return what explains a model's answers on computational graphs of whatever source.
 
@@ -398,6 +503,7 @@ class Zorro:
             source: gives the queries' computational graphs.
             options: those of `Zorro` that do not depend on what is asked about.
             edges: what happens to edges that are not kept, where they are selectable.
+            packing: of the types, where there are several.
         """
         given = _given(options)
         zorro = cls.__new__(cls)
@@ -405,12 +511,13 @@ class Zorro:
             picked(model, given["output"]),
             features,
             source,
-            _parameters(given),
+            _parameters(given, typed=packing is not None),
             given["noise"],
             given["evaluator"],
             given["memory"],
             reading_of(**{name: given[name] for name in READINGS}),
             edges,
+            packing,
         )
         return zorro
 
@@ -425,6 +532,7 @@ class Zorro:
         memory: int | None,
         reading: Reading,
         edges: AnyEdgeNoise | None = None,
+        packing: Packing | None = None,
     ) -> None:
         """Make ready what all queries share.
 
@@ -438,14 +546,19 @@ class Zorro:
             memory: bytes that an evaluation may take.
             reading: what the model's output means.
             edges: what happens to edges that are not kept, where they are selectable.
+            packing: of the types, where there are several.
         """
         check_choice("evaluator", evaluator, EVALUATORS)
         memory = default_budget(features.device) if memory is None else memory
         check_at_least("memory", memory, 1)
         groups: Tensor | None = None
         if asked.feature_groups:
-            groups = group_of_each(asked.feature_groups, features.shape[1]).to(features.device)
-        refill = resolve(noise, features, groups=groups)
+            named = features.shape[1] - (0 if packing is None else packing.ids)
+            groups = group_of_each(asked.feature_groups, named).to(features.device)
+        if packing is None:
+            refill = resolve(noise, features, groups=groups)
+        else:
+            refill = resolve_by_type(noise, features, packing, groups=groups)
         self.parameters = dataclasses.replace(
             asked,
             noise=refill.name,
@@ -469,6 +582,7 @@ class Zorro:
             keep=self.parameters.keep,
             groups=groups,
             edges=edges,
+            packing=packing,
         )
 
     def asking(
@@ -619,6 +733,8 @@ class Zorro:
         features: Iterable[SupportsIndex] | None = None,
         edges: Iterable[Sequence[SupportsIndex]] | None = None,
         edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
+        types: Iterable[str] | None = None,
+        relations: Iterable[tuple[str, str, str]] | None = None,
         samples: int | None = None,
         why_not: SupportsIndex | tuple[SupportsIndex, SupportsIndex] | None = None,
         contrast: Contrast = "beats",
@@ -638,6 +754,9 @@ class Zorro:
                 the same nodes (u, v, k) is one, and (u, v) all of them. Edges that the prediction
                 cannot see make no difference.
             edge_attributes: edges that keep their attributes, where these are; all when None.
+            types: of nodes that are kept, where types are selectable; all when None. With several
+                types nodes and features are given by type, `{"paper": [3]}`, edges by relation.
+            relations: whose edges are kept, where these are; all when None.
             samples: how many; `fresh_samples` when None.
             why_not: measure against this class or link, as `explain` does,
             contrast: in what sense, or
@@ -648,7 +767,12 @@ class Zorro:
             node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
         )
         return meter.fidelity(
-            nodes=nodes, features=features, edges=edges, edge_attributes=edge_attributes
+            nodes=nodes,
+            features=features,
+            edges=edges,
+            edge_attributes=edge_attributes,
+            types=types,
+            relations=relations,
         )
 
     @outside_inference_mode
@@ -774,10 +898,10 @@ def rdt_fidelity(
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
 
 
-def _parameters(given: Mapping[str, Any]) -> Parameters:
+def _parameters(given: Mapping[str, Any], *, typed: bool = False) -> Parameters:
     """Return what is asked of every query, of all options by their names."""
     asked = parameters_of(**{name: given[name] for name in PARAMETERS})
-    check_parameters(asked)
+    check_parameters(asked, typed=typed)
     return asked
 
 
@@ -793,7 +917,7 @@ def _settled_direction(
         asked: it does not matter unless edges are selectable.
         graphs: the edge index of each graph, and how many nodes it has.
     """
-    if EDGES not in asked.keep:
+    if not drops_edges(asked.keep):
         if directed is not None:
             raise InputError(
                 f"directed: expected 'edges' in keep where it is given, got {directed}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
 import time
@@ -20,8 +21,10 @@ from zorro.runs.given import OneGraph
 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install uvicorn")
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fastapi")
+pytest.importorskip("playwright", reason="playwright is not installed: pip install playwright")
 
 from local_server import served_at
+from playwright.sync_api import expect
 
 from zorro.show.page.ground import Ground
 from zorro.show.web.served import Broken, Served
@@ -529,3 +532,89 @@ def test_nothing_jumps(page, address, where):
     page.goto(address + where)
     page.wait_for_timeout(600)
     assert page.evaluate("window.jumped") < 0.01
+
+
+def test_control_z_steps_back(desk, address):
+    desk.goto(f"{address}#run=0&node=7")
+    verdict = desk.locator(".your-set .verdict")
+    desk.locator(".kept.editable button[aria-pressed]").first.click()
+    desk.locator(".your-set.changed").wait_for()
+    desk.keyboard.press("Control+z")
+    assert "As it was found" in verdict.inner_text()
+    desk.keyboard.press("Control+Shift+z")
+    desk.locator(".your-set.changed").wait_for()
+    desk.locator(".chips input, .kept.editable input").first.focus()
+    desk.keyboard.press("Control+z")  # in a box it is the box's own
+    assert desk.locator(".your-set.changed").count() == 1
+
+
+def test_filters_are_in_the_address(page, address):
+    page.goto(f"{address}#run=0&only.status=budget+exhausted")
+    rows = page.locator(".rows tbody tr")
+    rows.first.wait_for()
+    assert [row.get_attribute("data-query") for row in rows.all()] == ["20"]
+    page.locator("select[name=status]").select_option("")
+    page.locator("input[name=fidelity]").fill("0.95")
+    expect(page).to_have_url(re.compile(r"only\.fidelity=0\.95"))
+    assert rows.count() == 0
+    page.locator("input[name=fidelity]").fill("0.9")
+    page.locator("select[name=truth]").select_option("1")
+    assert [row.get_attribute("data-query") for row in rows.all()] == ["7"]
+
+
+def test_what_is_not_explained_is_shown_before_and_stays_in_the_table(page, address):
+    page.goto(f"{address}#run=0&node=11")
+    page.locator(".offer .board svg").wait_for()
+    assert "The model says" in page.locator(".offer").inner_text()
+    page.get_by_role("button", name="Explain it now").click()
+    page.locator(".sentence").wait_for()
+    page.get_by_role("link", name="← All explanations").click()
+    page.locator(".rows tbody tr[data-query='11']").wait_for()
+    page.locator(".rows tbody tr[data-query='11'] a").click()
+    page.locator(".sentence").wait_for()
+    assert "11" in page.locator("#explanation h2").inner_text()
+
+
+def test_rows_are_saved_as_csv(desk, address, tmp_path):
+    desk.goto(f"{address}#run=0")
+    with desk.expect_download() as waiting:
+        desk.get_by_role("button", name="Save as CSV").click()
+    waiting.value.save_as(tmp_path / "rows.csv")
+    head, *rows = (tmp_path / "rows.csv").read_text().splitlines()
+    assert head.startswith("query,")
+    assert [row.split(",")[0] for row in rows] == ["7", "8", "20"]
+
+
+def test_a_picture_says_what_it_is_of(desk, address):
+    desk.goto(f"{address}#run=0&node=8")
+    desk.locator("#explanation svg").first.wait_for()
+    with desk.expect_download() as waiting:
+        desk.get_by_role("button", name="Save as SVG").click()
+    drawn = waiting.value.path().read_text()
+    assert "Paper 8 – " in drawn
+    assert "Keeping 4" in drawn
+    assert "certified" not in drawn or "worlds" in drawn
+    assert "<circle" in drawn
+
+
+def test_saved_json_tells_digests_names_and_what_was_measured(desk, address):
+    desk.goto(f"{address}#run=0&node=8")
+    desk.locator(".kept.editable button[aria-pressed]").first.click()
+    desk.locator(".your-set.changed:not(.measuring)").wait_for()
+    with desk.expect_download() as waiting:
+        desk.get_by_role("button", name="Save as JSON").click()
+    told = json.loads(waiting.value.path().read_text())
+    assert len(told["digests"]["data"]) == 64
+    assert told["edited"]["measured"]["samples"] == 200
+    assert set(told["names"]["nodes"]) == {str(node) for node in told["edited"]["nodes"]}
+
+
+def test_what_is_added_enters_the_heat_map(desk, address):
+    desk.goto(f"{address}#run=0&node=8")
+    columns = desk.locator(".heatmap thead th")
+    columns.first.wait_for()
+    assert columns.count() == 1
+    desk.get_by_role("searchbox", name="Add a word").fill("3")
+    desk.locator("ul.found button").first.click()
+    expect(columns).to_have_count(2)
+    assert desk.locator(".heatmap tbody tr").count() == 4

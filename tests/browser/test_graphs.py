@@ -190,7 +190,7 @@ def test_files_are_saved(desk, address, kind):
     assert download.value.suggested_filename == f"zorro-graph-1.{kind.lower()}"
     content = download.value.path().read_bytes()
     if kind == "SVG":
-        assert content.decode().count(">N</text>") == 3
+        assert content.decode().count(">N</text>") == 4  # three atoms, and the legend
         assert b"var(--" not in content
 
 

@@ -28,20 +28,23 @@ SHORTER = {
     "--dataset ba-community --model gcn3": "--dataset ba-community --model gcn3 --epochs 300",
     "--dataset cora --model gcn": "--dataset cora --model gcn --epochs 20",
     "--dataset mutag --model gin": "--dataset mutag --model gin --epochs 10",
+    "dblp-pyg": "dblp",  # which need not be downloaded
+    "--dataset dblp --model hgt": "--dataset dblp --model hgt --epochs 4",
+    "HeteroTrainingSettings(epochs=40)": "HeteroTrainingSettings(epochs=4)",
     "--graphs test": "--graphs 5,9",
     "--nodes test": "--nodes 322,302",
     "--nodes random:20": "--nodes random:2",
     "--links random:20": "--links random:2",
     "data.test_mask": "data.test_mask.nonzero().flatten()[-2:]",
 }
-DOWNLOADED = ("cora", "mutag")  # data sets that the documents' commands would get
+DOWNLOADED = ("cora", "mutag", "dblp")  # data sets that the documents' commands would get
 SECONDS_TO_END = 60
 
 
 def blocks(document: str, language: str) -> list[str]:
     """Return a document's blocks of code in some language ("" where none is named)."""
     text = (ROOT / document).read_text(encoding="utf-8")
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
+    found = re.findall(r"^```(.*?)\n(.*?)^```$", text, re.M | re.S)
     return [content for name, content in found if name == language]
 
 
@@ -50,11 +53,15 @@ def commands(document: str, *, downloaded: bool) -> list[list[str]]:
     every = []
     for block in blocks(document, ""):
         if block.startswith("zorro ") and not block.startswith("zorro: "):
-            lines = shortened(block).replace("\\\n", " ").splitlines()
-            words = [shlex.split(line, comments=True) for line in lines]
             named = any(f"--dataset {name}" in block for name in DOWNLOADED)
-            every += words if named == downloaded else []
+            every += words_of(block) if named == downloaded else []
     return every
+
+
+def words_of(block: str) -> list[list[str]]:
+    """Return the words of each command of a block."""
+    lines = shortened(block).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines]
 
 
 def shortened(text: str) -> str:
@@ -113,7 +120,7 @@ def test_commands_can_be_pasted(run, document):
         assert duckdb.sql(query).fetchall()
 
 
-def test_commands_on_downloaded_data_can_be_pasted(run, data_dir):
+def test_commands_on_downloaded_data_can_be_pasted(run, data_dir, hetero_dir):
     run_all(run, commands("README.md", downloaded=True))
 
 
@@ -122,6 +129,8 @@ def test_python_can_be_pasted(request, document, tmp_path):
     session = "\n".join(shortened(block) for block in blocks(document, "python"))
     if '"cora"' in session:
         request.getfixturevalue("data_dir")
+    if '"dblp"' in session:
+        request.getfixturevalue("hetero_dir")
     environment = {**os.environ, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         # As it is at a prompt: a worker process must not find a script that it would run again.

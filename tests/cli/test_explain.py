@@ -91,7 +91,8 @@ def test_table_shows_prediction_truth_size_and_selection(run, graph, tmp_path, c
         assert float(row[7]) == pytest.approx(e.fidelity.value, abs=0.005)
         selected = next(row for row in rows[::-1] if row[:1] == [str(node)])
         listed = [int(word.strip(",")) for word in selected[1:]]
-        assert listed == [*e.nodes, *e.features]
+        assert listed == [id for kind in e.selected for (id,) in e.ordered(kind)]
+        assert sorted(listed[: len(e.nodes)]) == list(e.nodes)
     assert "2 of 3 predictions are right." in result.out
 
 

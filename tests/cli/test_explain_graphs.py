@@ -234,8 +234,8 @@ def test_a_contrast_is_told_with_the_true_class(run, gin):
     words = ["--checkpoint", gin, "--queries", f"graph:{number}", "--why-not", 0, *QUICK]
     result = run("explain", *words)
     assert result.code == 0, result.err
-    right = "✓" if int(graphs[number].y) == 1 else "✗"
-    assert f"1, not 0     {int(graphs[number].y)} {right}" in result.out
+    true = "mutagen ✓" if int(graphs[number].y) == 1 else "non-mutagen ✗"
+    assert f"mutagen, not non-mutagen   {true}" in result.out
 
 
 @pytest.mark.parametrize(
@@ -375,3 +375,22 @@ def test_sizes_are_listed_as_they_are(run, data_dir):
         told = f"{len(sizes):,} graphs of {min(sizes)} to {max(sizes)} "
         assert listed[name].startswith(told)
         assert f" {graphs.num_features} features" in listed[name]
+
+
+def test_a_run_of_graphs_is_audited_compared_and_measured_again(run, gin, tmp_path):
+    words = ["explain", "--checkpoint", gin, "--graphs", "0,1,2,3,4,5", *QUICK]
+    assert run(*words, "--out", "kept").code == 0
+    result = run("audit", "kept", "-o", "audit.html", "--json", "audit.json")
+    assert result.code == 0, result.err
+    told = json.loads((tmp_path / "audit.json").read_text())
+    assert (told["explanations"], told["has_graph"]) == (6, True)
+    assert sum(len(cell["keys"]) for cell in told["cells"]) == 6
+    assert all(
+        profile["nodes"] == [] for profile in told["classes"]
+    )  # which mean nothing elsewhere
+    compared = run("compare", "kept", "kept", "--samples", 20)
+    assert compared.code == 0, compared.err
+    assert "6 graphs are in both runs" in compared.out
+    verified = run("runs", "verify", "kept", "--samples", 100)
+    assert verified.code == 0, verified.err
+    assert "claims measured again" in verified.out

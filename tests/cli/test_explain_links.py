@@ -523,3 +523,15 @@ def test_a_run_of_links_is_served_with_its_graph(kept, linker, split):
     ours = served.desks.measuring.zorro
     asked = {"nodes": [1, 2], "samples": 50}
     assert ours.fidelity((1, 2), **asked) == own.fidelity((1, 2), **asked)
+
+
+def test_a_run_of_links_is_audited_compared_and_measured_again(run, kept, tmp_path):
+    result = run("audit", kept, "-o", "audit.html", "--json", "audit.json")
+    assert result.code == 0, result.err
+    told = json.loads((tmp_path / "audit.json").read_text())
+    assert (told["explanations"], told["has_graph"]) == (2, True)
+    assert told["right"]["total"] == 2
+    compared = run("compare", kept, kept, "--samples", 20)
+    assert compared.code == 0, compared.err
+    verified = run("runs", "verify", kept, "--samples", 50)
+    assert verified.code == 0, verified.err

@@ -69,7 +69,7 @@ def test_a_data_set_that_is_not_there_is_said(run, made, tmp_path):
 
 
 def test_a_run_whose_question_is_damaged_is_named(made, tmp_path):
-    path = next((tmp_path / made).glob("*.json"))
+    path = tmp_path / made / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["parameters"]["feature_groups"] = 7
     path.write_text(json.dumps(manifest))

@@ -9,9 +9,10 @@ from typer.main import get_command
 
 from zorro import __version__
 from zorro.cli.app import app
-from zorro.cli.datasets import DATASETS, GRAPH_DATASETS, MODELS
+from zorro.cli.datasets import DATASETS, GRAPH_DATASETS, HETERO_DATASETS, MODELS
 from zorro.data import DATASETS as KNOWN_DATASETS
 from zorro.data import GRAPH_DATASETS as KNOWN_GRAPH_DATASETS
+from zorro.data import HETERO_DATASETS as KNOWN_HETERO_DATASETS
 from zorro.models import MODELS as KNOWN_MODELS
 
 TOP = get_command(app).commands
@@ -54,7 +55,8 @@ def test_version_is_the_packages(run):
 def test_everything_with_a_name_is_listed(run):
     assert (set(DATASETS), set(MODELS)) == (set(KNOWN_DATASETS), set(KNOWN_MODELS))
     assert set(GRAPH_DATASETS) == set(KNOWN_GRAPH_DATASETS)
-    named = [*DATASETS, *GRAPH_DATASETS, *MODELS]
+    assert set(HETERO_DATASETS) == set(KNOWN_HETERO_DATASETS)
+    named = [*DATASETS, *GRAPH_DATASETS, *HETERO_DATASETS, *MODELS]
     lines = run("datasets").out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("  ")] == named
     assert max(map(len, lines)) <= 80

@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zorro-gnn[web]'")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'zorro-gnn[web]'")
 
-SECONDS_TO_START = 60
+SECONDS_TO_START = 240
 SECONDS_TO_END = 60  # on a busy machine
 
 

@@ -477,10 +477,13 @@ def test_what_is_said_to_be_read_is_all_that_moves_the_output(name, hops):
     assert moved is (hops == 1)
 
 
+OF_SEVERAL_TYPES = {"HeteroConv", "HeteroDictLinear", "HGTConv"}  # see test_traced_hetero.py
+
+
 def test_every_registered_layer_is_tested():
     tested = {name.split()[0] for name in LAYERS}
-    known = [*layers.LAYERS, *layers.COMPOSITIONS]
-    assert {layer.__name__ for layer in known} == tested - {"reversed"}
+    known = {layer.__name__ for layer in [*layers.LAYERS, *layers.COMPOSITIONS]}
+    assert known - OF_SEVERAL_TYPES == tested - {"reversed"}
 
 
 @pytest.mark.usefixtures("way")

@@ -150,6 +150,37 @@ def test_beside_nodes_and_features(name):
     same_scores(*both(model, x, edge_index, 3, keep=("nodes", "features", "edges")))
 
 
+@pytest.mark.parametrize("edges", [5, 61, 62, 63, 64, 65])
+def test_as_many_edges_as_a_number_tells_apart_and_more(edges):
+    """Inputs that were run before are known by their edges: no two that differ are mixed up."""
+    x = torch.randn(edges + 1, DIMENSION, generator=torch.Generator().manual_seed(2))
+    star = torch.stack([torch.arange(1, edges + 1), torch.zeros(edges, dtype=torch.long)])
+    model = TwoLayers(lambda i, o: gnn.GINConv(mlp(i, o))).eval()
+    traced, batched = both(model, x, to_undirected(star), 0, keep=("edges",))
+    assert traced.evaluator.space.edges == edges
+    same_scores(traced, batched)
+    last = torch.arange(max(0, edges - 4), edges)
+    torch.testing.assert_close(
+        traced.evaluator.scores_toggling(traced.evaluator.nothing, "edges", last),
+        batched.evaluator.scores_toggling(batched.evaluator.nothing, "edges", last),
+        atol=1e-4,
+        rtol=1e-4,
+    )
+
+
+def test_no_input_is_run_twice():
+    x, edge_index = a_graph()
+    traced, _ = both(MODELS["GIN"]().eval(), x, edge_index, 3, keep=("edges",))
+    evaluator = traced.evaluator
+    members = torch.arange(evaluator.space.edges)
+    evaluator.scores_toggling(evaluator.nothing, "edges", members)
+    before = evaluator.evaluations
+    evaluator.scores(evaluator.nothing.toggled(("edges", 2)))
+    assert evaluator.evaluations == before
+    evaluator.scores(evaluator.nothing.toggled(("edges", 2), ("edges", 4)))
+    assert evaluator.evaluations > before
+
+
 @pytest.mark.parametrize("name", ["GCN", "GCN improved", "GCN without loops", "GraphConv"])
 def test_weights_go_with_their_edges(name):
     x, edge_index = a_graph()

@@ -48,8 +48,9 @@ def test_the_first_format_is_read(explanation):
 
 def test_what_is_written_has_its_number(explanation):
     values = json.loads(explanation.to_json())
-    assert values["format"] == 3
-    assert values["query"] == {"level": "node", "index": 3, "to": None, "rivals": []}
+    assert values["format"] == 5
+    asked = {"level": "node", "index": 3, "to": None, "rivals": [], "types": [], "firsts": []}
+    assert values["query"] == asked
     assert Explanation.from_dict(values) == explanation
 
 
@@ -65,7 +66,7 @@ def test_the_second_format_is_read(explanation):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"format": 4}, "format: expected 1 to 3, got 4"),
+        ({"format": 6}, "format: expected 1 to 5, got 6"),
         ({"query": {"level": "edge", "index": 3}}, "query.level: expected one of 'node', 'graph'"),
         ({"query": {"level": "node", "index": 99}}, "query: expected ids from 0 to 19"),
         ({"selected": {"nodes": [99]}}, "nodes: expected ids from 0 to 19"),
@@ -74,7 +75,7 @@ def test_the_second_format_is_read(explanation):
         ({"selected": {"edges": [1]}}, r"selected.edges: expected edges \(u, v\), got 1"),
         ({"selected": {"nodes": [[1, 2]]}}, r"selected.nodes: expected numbers, got \(1, 2\)"),
         ({"selected": {"edges": [[1, 99]]}}, "edges: expected ids from 0 to 19"),
-        ({"selected": {"stars": [1]}}, "selected: expected nodes, features, edges, .*, got stars"),
+        ({"selected": {"stars": [1]}}, "selected: expected types, nodes, features, .*, got stars"),
     ],
 )
 def test_what_does_not_fit_is_refused(explanation, change, text):

@@ -18,7 +18,8 @@ def said(explanation, names=PAPERS):
 def test_a_certified_claim():
     assert said(made_explanation(1346, nodes=tuple(range(6)), features=tuple(range(8)))) == (
         "The model says Neural Networks (p = .93) for paper 1346. Keeping 6 papers × 8 words fixed "
-        "keeps that answer in ≥ 85 % of all random worlds (95 % sure)."
+        "keeps that answer in ≥ 85 % of all random worlds (95 % sure). The paper itself is not "
+        "among what is kept."
     )
 
 

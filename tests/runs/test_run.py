@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 from zorro import Explanation, explain_many, open_run
 from zorro.data import open_stored, store
 from zorro.errors import InputError, RunError
+from zorro.question import About
 from zorro.runs import export
 from zorro.runs.digests import data_digest, digest
 from zorro.runs.engines import InProcess
@@ -305,7 +306,7 @@ def test_exports_are_read_by_other_tools(tmp_path, task):
     }
     for rows in frames.values():
         assert [row["node"] for row in rows] == NODES
-        assert list(rows[0]) == list(columns("node"))
+        assert list(rows[0]) == list(columns(About("node")))
         for row in (rows[0], rows[2]):
             e = by_node[row["node"]]
             assert list(row["nodes"]) == list(e.nodes)

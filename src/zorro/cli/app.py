@@ -7,12 +7,18 @@ from itertools import chain
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from zorro.cli import notes, runs
+from zorro.cli.audit import audit
+from zorro.cli.compare import compare
 from zorro.cli.convert import convert
 from zorro.cli.datasets import datasets
+from zorro.cli.demo import demo
+from zorro.cli.doctor import doctor
 from zorro.cli.explain import explain
 from zorro.cli.fidelity import fidelity
+from zorro.cli.overview import overview
 from zorro.cli.report import report
 from zorro.cli.reproduce import reproduce
 from zorro.cli.serve import serve
@@ -34,10 +40,12 @@ molecules, ZORRO_TRUST_DATA=1 reads data sets' files that differ from the publis
 ones, ZORRO_DEBUG=1 does what --debug does.
 
 Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wrong usage,
-70 unexpected failure, 130 interrupted.
+3 what --fail-on names is so, 70 unexpected failure, 130 interrupted.
 """
 
 _EXAMPLES: dict[Callable[..., None], list[str]] = {
+    demo: ["zorro demo"],
+    doctor: ["zorro doctor"],
     train: ["zorro train --dataset ba-community --model gcn3 --out gcn3.safetensors"],
     explain: [
         "zorro explain --checkpoint gcn3.safetensors --nodes 616,1209 --out my-run",
@@ -50,6 +58,8 @@ _EXAMPLES: dict[Callable[..., None], list[str]] = {
         "    --keep-nodes 615,616 --keep-features 0,1",
     ],
     report: ["zorro report my-run -o report.html"],
+    audit: ["zorro audit my-run -o audit.html"],
+    compare: ["zorro compare run-before run-after --fail-on 'changed-grounds>.2'"],
     serve: ["zorro serve my-run"],
     convert: ["zorro convert --dataset pubmed --out pubmed-graph"],
     verify: ["zorro verify pubmed-graph"],
@@ -76,7 +86,7 @@ app = typer.Typer(
     epilog=_EPILOG,
     rich_markup_mode=None,
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
 )
@@ -102,6 +112,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -115,3 +126,6 @@ def root(
 ) -> None:
     """Prepare what every command needs; `main` has acted on `debug` already."""
     notes.show()
+    if context.invoked_subcommand is None:
+        assert isinstance(context.command, TyperGroup)
+        typer.echo(overview(context.command, context))

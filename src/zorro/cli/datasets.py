@@ -23,6 +23,12 @@ GRAPH_DATASETS = {
     "mutagenicity": "4,337 graphs of 4 to 417 atoms, 14 features: a mutagen?",
     "proteins": "1,113 graphs of 4 to 620 parts, 3 features: an enzyme?",
 }
+HETERO_DATASETS = {
+    "dblp": "4,057 authors of 4 fields; papers, venues, terms",
+    "dblp-pyg": "the same authors; terms have features",
+    "imdb": "4,278 movies of 3 genres; directors, actors",
+    "ogb-mag": "736,389 papers of 349 venues; authors, institutions",
+}
 MODELS = {
     "appnp": "perceptron, then two steps of personalised PageRank",
     "gat": "two graph attention layers",
@@ -32,7 +38,7 @@ MODELS = {
 }
 
 
-_WIDTH = max(map(len, [*DATASETS, *GRAPH_DATASETS, *MODELS]))
+_WIDTH = max(map(len, [*DATASETS, *GRAPH_DATASETS, *HETERO_DATASETS, *MODELS]))
 
 
 def datasets() -> None:
@@ -43,9 +49,13 @@ def datasets() -> None:
     typer.echo("Sets of graphs (benzene and crippen need ZORRO_MOLECULES):")
     for name, line in GRAPH_DATASETS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
+    typer.echo("Graphs of several types of nodes (dblp needs ZORRO_HETERO):")
+    for name, line in HETERO_DATASETS.items():
+        typer.echo(f"  {name:<{_WIDTH}}  {line}")
     typer.echo("Models:")
     for name, line in MODELS.items():
         typer.echo(f"  {name:<{_WIDTH}}  {line}")
     typer.echo("Of whole graphs: appnp, gat, gcn, gcn3, gin and gine, with three layers.")
+    typer.echo("Of several types: hgt and hetero-sage, with two layers.")
     typer.echo("Your own: --dataset FILE.npz with x and edge_index, --model MODULE:CLASS.")
     typer.echo("Graphs too large for the memory: --dataset FOLDER that zorro.data.store wrote.")

@@ -53,6 +53,7 @@ def explain(
     checkpoint: options.Checkpoint = None,
     dataset: options.Dataset = None,
     model: options.Model = None,
+    target: options.Target = None,
     tau: Annotated[
         float, typer.Option(help="The fidelity to exceed, above 0 and at most 1.")
     ] = 0.85,
@@ -134,8 +135,8 @@ def explain(
         str,
         typer.Option(
             metavar="KIND,…",
-            help="What a set may be of: nodes, features, edges, edge_attributes; what is not named "
-            "stays as it is.",
+            help="What a set may be of: nodes, features, edges, edge_attributes; of several types "
+            "also types, relations. What is not named stays as it is.",
         ),
     ] = "nodes,features",
     feature_groups: options.FeatureGroups = None,
@@ -156,6 +157,9 @@ def explain(
     side: options.Side = "both",
     output: options.Output = None,
     data_seed: options.DataSeed = None,
+    class_names: options.ClassNames = None,
+    feature_names: options.FeatureNames = None,
+    node_names: options.NodeNames = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -208,7 +212,9 @@ def explain(
 
     from zorro.cli import explaining, naming, subject
     from zorro.cli.asked import asked
+    from zorro.cli.given_names import chosen_names
     from zorro.cli.named_task import NamedTask
+    from zorro.runs import Known
     from zorro.runs.engines import engine_of
 
     tried = _whole_number_or_all(k)
@@ -220,9 +226,14 @@ def explain(
         "model": model,
         "checkpoint": checkpoint,
         "data_seed": data_seed,
+        "target": target,
         "device": device,
     }
     on = subject.load(**named, told=wanted.told)
+    names = chosen_names(
+        on,
+        {"class_names": class_names, "feature_names": feature_names, "node_names": node_names},
+    )
     every = on.data.queries(wanted.spec, seed=seed)
     choices: dict[str, Any] = {
         "tau": tau,
@@ -276,7 +287,7 @@ def explain(
             f"{on.data.level}s": wanted.spec,
             "named": naming.lasting(named, dataset=on.data.name),
         },
-        truth=on.data.truth(every),
+        known=Known(names, on.data.truth(every)),
         retry_failed=retry_failed,
         json_progress=json_progress,
     )

@@ -16,9 +16,8 @@ from zorro.cli import table, terminal, verifying
 from zorro.cli.run_progress import Tally, run_progress
 from zorro.errors import InputError, RunError
 from zorro.explanation import Explanation
-from zorro.question import Level
-from zorro.question import Query as Asked
-from zorro.runs import Engine, Failure, Outcome, Query, Run, Task, open_run
+from zorro.question import About
+from zorro.runs import Engine, Failure, Known, Outcome, Query, Run, Task, open_run
 from zorro.runs.folder import is_run
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
@@ -49,7 +48,7 @@ def explain(
     sent: Task | None,
     out: str | None,
     asked: Mapping[str, Any],
-    truth: Mapping[int, float] | None,
+    known: Known,
     retry_failed: bool,
     json_progress: bool,
 ) -> None:
@@ -62,12 +61,12 @@ def explain(
         sent: the same task as workers get it; `task` itself when None.
         out: a run's folder, `-` for stdout, or None.
         asked: how the user put it.
-        truth: the true classes or values by key, if they are known.
+        known: what things are called, and what is true.
         retry_failed: explain again what failed.
         json_progress: whether progress is for programs.
     """
     run = None
-    tally = Tally(len(keys), task.data.level)
+    tally = Tally(len(keys), task.data.about)
     if out is None or out == STDOUT:
         task.zorro()  # says what is wrong with the options before anything starts
         queries = (Query(position, key) for position, key in enumerate(keys))
@@ -79,10 +78,16 @@ def explain(
         if is_run(path):
             _count_before(tally, open_run(path), retry_failed=retry_failed)
         outcomes = record(
-            path, sent or task, keys, manifest=manifest, engine=engine, retry_failed=retry_failed
+            path,
+            sent or task,
+            keys,
+            manifest=manifest,
+            engine=engine,
+            retry_failed=retry_failed,
+            known=known,
         )
         run = path
-    kept = _Kept(task.data.level, to_stdout=out == STDOUT, remembers=run is None)
+    kept = _Kept(task.data.about, to_stdout=out == STDOUT, remembers=run is None)
     interrupted = False
     try:
         with (
@@ -99,7 +104,7 @@ def explain(
     # Not after an error: a run that was refused holds something else.
     console = terminal.messages if out == STDOUT else terminal.results
     shown = kept.explanations if run is None else _few(run)
-    table.show(shown, truth, description=str(asked["subject"]), console=console)
+    table.show(shown, known, description=str(asked["subject"]), console=console)
     if interrupted:
         raise typer.Exit(130)
     if run is not None:
@@ -112,8 +117,8 @@ def explain(
 class _Kept:
     """What is shown at the end, or written at once."""
 
-    def __init__(self, level: Level, *, to_stdout: bool, remembers: bool) -> None:
-        self._level = level
+    def __init__(self, about: About, *, to_stdout: bool, remembers: bool) -> None:
+        self._about = about
         self._to_stdout = to_stdout
         self._remembers = remembers
         self._outcomes: list[Outcome] = []
@@ -134,7 +139,7 @@ class _Kept:
     @property
     def failures(self) -> list[Failure]:
         return [
-            Failure(Asked.of_key(self._level, outcome.query.key), outcome.error, outcome.trace)
+            Failure(self._about.of_key(outcome.query.key), outcome.error, outcome.trace)
             for outcome in self._outcomes
             if outcome.error is not None
         ]
@@ -146,7 +151,7 @@ def _count_before(tally: Tally, run: Run, *, retry_failed: bool) -> None:
     tally.certified_before = counts.certified
     if tally.before:
         terminal.messages.print(
-            f"{run.path}: {tally.before} of {run.asked} {run.level}s are there already",
+            f"{run.path}: {tally.before} of {run.asked} {run.about.nouns} are there already",
             markup=False,
         )
 
@@ -159,7 +164,7 @@ def _few(path: Path) -> list[Explanation]:
 
 
 def _say_how_to_go_on(tally: Tally, run: Path | None) -> None:
-    said = f"{tally.done} of {tally.total} {tally.level}s"
+    said = f"{tally.done} of {tally.total} {tally.about.nouns}"
     if run is None:
         said += " explained"
     else:
@@ -177,8 +182,8 @@ def _say_what_is_kept(run: Run, tally: Tally, *, listed: bool) -> None:
             f"{table.sizes_in_words(run.median_sizes())}."
         )
     lines.append(
-        f"{counts.explained} of {run.asked} {run.level}s explained, {tally.ended} of them now, "
-        f"kept in {run.path}: see `zorro runs show {run.path}`."
+        f"{counts.explained} of {run.asked} {run.about.nouns} explained, {tally.ended} of them "
+        f"now, kept in {run.path}: see `zorro runs show {run.path}`."
     )
     for line in lines:
         terminal.messages.print(line, markup=False)
@@ -189,7 +194,8 @@ def _failed(failures: Sequence[Failure], tally: Tally, run: Path | None) -> str:
     more = len(failures) - _MOST_FAILURES
     said += f"; and {more} more" if more > 0 else ""
     again = "" if run is None else ". Give the command with --retry-failed to try them again"
-    return f"{len(failures)} of {tally.total} {tally.level}s could not be explained: {said}{again}"
+    share = f"{len(failures)} of {tally.total} {tally.about.nouns}"
+    return f"{share} could not be explained: {said}{again}"
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
 from zorro.cli import terminal
@@ -40,6 +42,34 @@ def chosen_groups(
     shown = ";".join(f"{group[0]}-{group[-1]}" for group in groups)
     terminal.messages.print(f"feature groups: {shown}", markup=False)
     return groups
+
+
+def groups_by_type(
+    text: str | None, columns: Mapping[str, int]
+) -> dict[str, list[list[int]]] | None:
+    """Return the groups of each type that are written, None if none are.
+
+    >>> groups_by_type("author:0-2;paper:3,4;author:5,6", {"author": 7, "paper": 9})
+    {'author': [[0, 1, 2], [5, 6]], 'paper': [[3, 4]]}
+
+    Args:
+        text: of `--feature-groups`.
+        columns: how many features each type has.
+    """
+    if text is None:
+        return None
+    found: dict[str, list[list[int]]] = {}
+    for part in text.split(";"):
+        name, colon, rest = (piece.strip() for piece in part.partition(":"))
+        if not colon or name not in columns:
+            raise InputError(
+                f"--feature-groups: expected groups by type such as {next(iter(columns))}:0-6;…, "
+                f"of {', '.join(columns)}, got {text!r}"
+            )
+        if not columns[name]:
+            raise InputError(f"--feature-groups: expected a type with features, got {name!r}")
+        found.setdefault(name, []).append(_group(rest, text, columns[name]))
+    return found
 
 
 def _group(part: str, text: str, columns: int) -> list[int]:

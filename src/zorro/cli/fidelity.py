@@ -25,19 +25,44 @@ def fidelity(
     checkpoint: options.Checkpoint = None,
     dataset: options.Dataset = None,
     model: options.Model = None,
+    target: options.Target = None,
     keep_nodes: Annotated[
         str,
-        typer.Option(metavar="LIST|all|none", help="Nodes that keep their true values: 1,2."),
+        typer.Option(
+            metavar="LIST|all|none",
+            help="Nodes that keep their true values: 1,2; of several types author:1,2;paper:7.",
+        ),
     ] = "all",
     keep_features: Annotated[
         str,
-        typer.Option(metavar="LIST|all|none", help="Features that these nodes keep: 3,4."),
+        typer.Option(
+            metavar="LIST|all|none",
+            help="Features that these nodes keep: 3,4; of several types paper:3,4.",
+        ),
     ] = "all",
     keep_edges: Annotated[
         str | None,
         typer.Option(
             metavar="LIST|all|none",
-            help="Edges that are kept, others being there by chance: 3-7,4-9.",
+            help="Edges that are kept, others being there by chance: 3-7,4-9; of several types "
+            "author/writes/paper:3-7,4-9.",
+            show_default="all edges stay",
+        ),
+    ] = None,
+    keep_types: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST|none",
+            help="Instead of nodes and features: types whose nodes keep theirs: author,paper.",
+            show_default="nodes one by one",
+        ),
+    ] = None,
+    keep_relations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST|none",
+            help="Instead of edges: relations that are kept, others being there by chance: "
+            "author/writes/paper.",
             show_default="all edges stay",
         ),
     ] = None,
@@ -72,15 +97,24 @@ def fidelity(
 
     from zorro.cli import subject
     from zorro.cli.asked import one_asked
-    from zorro.elements import EDGES, KEPT
+    from zorro.cli.kept import kept_elements
 
     told, query = one_asked(node=node, link=link, graph=graph)
-    kept_nodes = _members("--keep-nodes", keep_nodes)
-    kept_features = _members("--keep-features", keep_features)
-    kept_edges = None if keep_edges is None else _edges("--keep-edges", keep_edges)
+    kept = kept_elements(
+        nodes=keep_nodes,
+        features=keep_features,
+        edges=keep_edges,
+        types=keep_types,
+        relations=keep_relations,
+    )
     torch.set_num_threads(threads)
     asked = subject.load(
-        dataset=dataset, model=model, checkpoint=checkpoint, data_seed=data_seed, told=[told]
+        dataset=dataset,
+        model=model,
+        checkpoint=checkpoint,
+        data_seed=data_seed,
+        target=target,
+        told=[told],
     )
     options = {
         "noise": noise,
@@ -94,52 +128,20 @@ def fidelity(
         "output": output,
         "feature_groups": asked.feature_groups(feature_groups),
         "carries_messages": carries_messages,
-        "keep": KEPT if keep_edges is None else (*KEPT, EDGES),
+        "keep": kept.kinds,
         "edge_presence": edge_presence,
         "edge_noise": edge_noise,
         "edge_effect": edge_effect,
         "directed": directed,
     }
     zorro = asked.task(options).zorro()
-    estimate = zorro.fidelity(
-        query, nodes=kept_nodes, features=kept_features, edges=kept_edges, samples=samples
-    )
-    others = zorro.parameters.other_edges
-    of_edges = "" if keep_edges is None else f"; edges {keep_edges}, {others}"
+    about = asked.data.given().about
+    estimate = zorro.fidelity(query, **kept.asked(about), samples=samples)
     terminal.results.print(
-        f"{told.level:<9} {told.value}, {asked.description}\n"
-        f"kept      nodes {keep_nodes} × features {keep_features}; {noise} noise elsewhere"
-        f"{of_edges}\n"
+        f"{about.kind:<9} {told.value}, {asked.description}\n"
+        f"kept      {kept.told(noise, zorro.parameters.other_edges)}\n"
         f"fidelity  {estimate.value:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]: the "
         f"prediction stayed in {estimate.hits} of {estimate.samples} samples "
         f"({estimate.confidence:.0%} interval)",
         markup=False,
     )
-
-
-def _members(option: str, text: str) -> list[int] | None:
-    if text == "all":
-        return None
-    if text == "none":
-        return []
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            f"expected numbers such as 1,2, or all or none, got {text!r}", param_hint=option
-        ) from None
-
-
-def _edges(option: str, text: str) -> list[tuple[int, ...]] | None:
-    if text in ("all", "none"):
-        return None if text == "all" else []
-    try:
-        edges = [tuple(int(end) for end in part.split("-")) for part in text.split(",")]
-    except ValueError:
-        edges = [()]
-    if any(len(edge) not in (2, 3) for edge in edges):
-        raise typer.BadParameter(
-            f"expected pairs of nodes such as 3-7,4-9, or all or none, got {text!r}",
-            param_hint=option,
-        )
-    return edges

@@ -47,6 +47,16 @@ class GraphData:
         return self.dataset.num_features
 
     @property
+    def num_nodes(self) -> int | None:
+        """None: each graph has its own."""
+        return None
+
+    @property
+    def num_classes(self) -> int | None:
+        """How many classes there are, None if the targets are values."""
+        return None if self.dataset.targets.is_floating_point() else self.dataset.num_classes
+
+    @property
     def out_channels(self) -> int:
         """How many classes there are, or an `InputError` if the targets are values."""
         return self.dataset.num_classes
@@ -99,6 +109,10 @@ class GraphData:
     def shown(self) -> dict[str, Any]:
         """Return what the pages show of it, as options of `zorro.show.report.write`."""
         return {"graphs": self.dataset}
+
+    def audited(self) -> dict[str, Any]:
+        """Return what an audit looks at, as options of `Run.audit`."""
+        return {"graphs": self.dataset.graphs}
 
     def queries(self, spec: str, *, seed: int) -> list[Query]:
         """Return the graphs that a notation names."""

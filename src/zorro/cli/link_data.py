@@ -76,6 +76,16 @@ class LinkData:
         return self.messages.num_features
 
     @property
+    def num_nodes(self) -> int | None:
+        """How many nodes there are."""
+        return self.messages.num_nodes
+
+    @property
+    def num_classes(self) -> int | None:
+        """That there is a link, or none."""
+        return 2
+
+    @property
     def out_channels(self) -> int:
         """In how many numbers a node is encoded, where no record tells it."""
         return models.LinkTrainingSettings().width
@@ -137,6 +147,10 @@ class LinkData:
             "links": self.links,
             "node_class_names": self.messages.names.classes,
         }
+
+    def audited(self) -> dict[str, Any]:
+        """Return what an audit looks at, as options of `Run.audit`."""
+        return {name: self.messages.audited()[name] for name in ("x", "edge_index")}
 
     def queries(self, spec: str, *, seed: int) -> list[Query]:
         """Return the links that a notation names."""

@@ -19,7 +19,9 @@ from zorro.runs.folder import MANIFEST
 
 PAPER = "paper"
 _MOST_SHOWN = 100  # characters of a name that a file holds
-_NAMED_MODELS = tuple(sorted({*models.MODELS, *models.GRAPH_MODELS, *models.LINK_MODELS}))
+_NAMED_MODELS = tuple(
+    sorted({*models.MODELS, *models.GRAPH_MODELS, *models.LINK_MODELS, *models.HETERO_MODELS})
+)
 _NOT_OPTIONS = ("level", "seed")  # what `build` takes besides
 
 
@@ -32,7 +34,8 @@ def lasting(named: Mapping[str, Any], *, dataset: str) -> dict[str, Any]:
     """
     kept = {name: value for name, value in named.items() if name != "device"}
     checkpoint = named["checkpoint"]
-    named_set = datasets.is_graph_dataset(dataset) or datasets.is_name(dataset)
+    known = (datasets.is_graph_dataset, datasets.is_hetero_dataset, datasets.is_name)
+    named_set = not dataset.endswith(".npz") and any(is_one(dataset) for is_one in known)
     kept["dataset"] = dataset if named_set else str(Path(dataset).absolute())
     if checkpoint not in (None, PAPER):
         kept["checkpoint"] = str(Path(checkpoint).absolute())
@@ -46,6 +49,7 @@ def named_by(
     model: str | None = None,
     checkpoint: str | None = None,
     data_seed: int | None = None,
+    target: str | None = None,
     trusted: Collection[str] = (),
 ) -> dict[str, Any] | None:
     """Return the options of `load` that a run names, those given instead; None if it names none.
@@ -56,10 +60,17 @@ def named_by(
         model: to take instead of the run's.
         checkpoint: to take instead of the run's.
         data_seed: to take instead of the run's.
+        target: to take instead of the run's.
         trusted: classes that a run may name, see `load`.
     """
     path = run.path / MANIFEST
-    given = {"dataset": dataset, "model": model, "checkpoint": checkpoint, "data_seed": data_seed}
+    given = {
+        "dataset": dataset,
+        "model": model,
+        "checkpoint": checkpoint,
+        "data_seed": data_seed,
+        "target": target,
+    }
     kept = run.manifest["asked"].get("named") or {}
     if not isinstance(kept, dict):
         raise RunError(f"{path}: asked.named: expected an object, got {type(kept).__name__}")

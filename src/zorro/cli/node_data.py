@@ -47,6 +47,16 @@ class NodeData:
         return int(self.graph.num_features)
 
     @property
+    def num_nodes(self) -> int | None:
+        """How many nodes there are."""
+        return int(self.graph.num_nodes)
+
+    @property
+    def num_classes(self) -> int | None:
+        """How many classes are known, None if there are no labels."""
+        return None if self.graph.y is None else int(self.graph.y.max()) + 1
+
+    @property
     def out_channels(self) -> int:
         """How many classes there are, or an `InputError` if that is not known."""
         if self.graph.y is None:
@@ -101,6 +111,13 @@ class NodeData:
         """Return what the pages show of it, as options of `zorro.show.report.write`."""
         graph = self.graph
         return {"x": graph.x, "edge_index": graph.edge_index, "y": graph.y, "names": self.names}
+
+    def audited(self) -> dict[str, Any]:
+        """Return what an audit looks at, as options of `Run.audit`."""
+        graph = self.graph
+        train_mask = getattr(graph, "train_mask", None)
+        parts = {"x": graph.x, "edge_index": graph.edge_index, "y": graph.y}
+        return parts if train_mask is None else {**parts, "train_mask": train_mask}
 
     def queries(self, spec: str, *, seed: int) -> list[Query]:
         """Return the nodes that a notation names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,8 +11,9 @@ Model = Annotated[
     str | None,
     typer.Option(
         metavar="NAME|MODULE:CLASS",
-        help="gcn, gat, gin, appnp, gcn3, or your own class or function, called with the numbers "
-        "of features and classes. The current folder is searched too.",
+        help="gcn, gat, gin, appnp, gcn3, hgt, hetero-sage, or your own class or function, called "
+        "with the numbers of features and classes; of several types with the graph, the target "
+        "and the number of classes. The current folder is searched too.",
         show_default="what --checkpoint's record says",
     ),
 ]
@@ -31,6 +33,14 @@ Checkpoint = Annotated[
         metavar="FILE|paper",
         help="Trained weights: a file written by `zorro train`, other safetensors (with --model), "
         "or `paper` for the paper's own model, from ZORRO_PAPER.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TYPE",
+        help="The type of nodes that is asked about, in a graph of several types.",
+        show_default="what --checkpoint's record says, else the only one that has classes",
     ),
 ]
 DataSeed = Annotated[
@@ -98,6 +108,30 @@ Output = Annotated[
     int | None,
     typer.Option(metavar="COLUMN", help="Of several values: which.", show_default="the first"),
 ]
+ClassNames = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What classes are called: a text with a name on each line, a CSV of names or of "
+        "numbers and names, or an .npz with an array class_names.",
+        show_default="what the data set knows",
+    ),
+]
+FeatureNames = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The same of features.", show_default="as above"),
+]
+NodeNames = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The same of nodes.", show_default="as above"),
+]
+WithGraph = Annotated[
+    bool,
+    typer.Option(
+        "--graph/--no-graph",
+        help="Load data set and model again, to draw and to compare, or go without them.",
+    ),
+]
 Threads = Annotated[
     int,
     typer.Option(
@@ -112,7 +146,8 @@ FeatureGroups = Annotated[
     typer.Option(
         metavar="GROUPS|one-hot",
         help="Columns that are one element together, kept and redrawn as one: 0-6;7,9. "
-        "`one-hot` takes those that look like categories, and says which.",
+        "`one-hot` takes those that look like categories, and says which. Of several types: "
+        "author:0-6;paper:7,9.",
         show_default="each by itself",
     ),
 ]

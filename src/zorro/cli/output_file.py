@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from zorro.errors import InputError
+from zorro.files.whole_file import whole_file
 
 
 def check(path: Path, *, force: bool) -> None:
@@ -20,6 +21,15 @@ def check(path: Path, *, force: bool) -> None:
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text that appears whole or not at all."""
+    try:
+        with whole_file(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise unwritable(path, error) from error
 

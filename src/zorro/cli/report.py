@@ -26,13 +26,7 @@ def report(
             "--out", "-o", metavar="FILE", help="The HTML file; one that is there is replaced."
         ),
     ] = Path("report.html"),
-    graph: Annotated[
-        bool,
-        typer.Option(
-            "--graph/--no-graph",
-            help="Load data set and model again to draw what is explained, or leave that out.",
-        ),
-    ] = True,
+    graph: options.WithGraph = True,
     alternatives: Annotated[
         int,
         typer.Option(
@@ -52,7 +46,7 @@ def report(
     The data set and the model are those that the run names. If they lie elsewhere by now, or the
     run does not name them, name them here; they must be the same.
     """
-    from zorro.cli import output_file
+    from zorro.cli import made_with, output_file
     from zorro.runs import open_run
     from zorro.show.report import write
 
@@ -64,7 +58,9 @@ def report(
         "checkpoint": checkpoint,
         "data_seed": data_seed,
     }
-    subject = _subject(kept, given) if graph else {}
+    subject: dict[str, Any] = {"names": made_with.names_in(kept, None)}
+    if graph and (found := made_with.loaded(kept, given, otherwise="the report draws nothing")):
+        subject = made_with.as_shown(kept, found)
     others = _alternatives(kept, alternatives, subject) if alternatives else None
     size = write(kept, out, alternatives=others, **subject)
     terminal.messages.print(
@@ -77,38 +73,15 @@ def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alte
     from zorro.errors import InputError
     from zorro.show.report import alternatives_of
 
-    if not subject:
+    if "model" not in subject:
         raise InputError("--alternatives: expected a run with its data set and model, see --graph")
     done: list[int] = []
 
     def tell(query: int) -> None:
         done.append(query)
         if len(done) % _EVERY == 0:
-            terminal.messages.print(f"alternatives of {len(done)} of {len(run)} {run.level}s")
+            terminal.messages.print(f"alternatives of {len(done)} of {len(run)} {run.about.nouns}")
 
     only_shown = ("y", "names", "links", "node_class_names")
     given = {name: it for name, it in subject.items() if name not in only_shown}
     return alternatives_of(run, count, on_query=tell, **given)
-
-
-def _subject(run: Run, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the run was made with, as options of `write`; empty if it is not named."""
-    from zorro.cli import naming, subject
-    from zorro.errors import InputError, ZorroError
-
-    try:
-        named = naming.named_by(run, **given)
-        loaded = None if named is None else subject.load(**named)
-    except ZorroError as error:
-        raise InputError(
-            f"what {run.path} was made with cannot be loaded: {error}. Name it with --dataset, "
-            "--model and --checkpoint, or leave drawings out with --no-graph"
-        ) from error
-    if loaded is None:
-        terminal.messages.print(
-            f"{run.path} does not name its data set, so the report draws nothing: name it "
-            " with --dataset, --model and --checkpoint, or use zorro.show.report.write in Python",
-            markup=False,
-        )
-        return {}
-    return {"model": loaded.model, "model_kwargs": loaded.model_kwargs, **loaded.data.shown()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rich import progress as bars
 
 from zorro.cli import terminal
-from zorro.question import Level, Query
+from zorro.question import About
 from zorro.runs.task import Outcome
 
 _MOST_LINES = 10
@@ -27,13 +27,13 @@ class Tally:
 
     Args:
         total: queries that were asked for.
-        level: of the queries.
+        about: what the queries are.
         before: how many of them ended in earlier sessions.
         certified_before: how many of those are certified.
     """
 
     total: int
-    level: Level = "node"
+    about: About = field(default_factory=lambda: About("node"))
     before: int = 0
     certified_before: int = 0
     ended: int = 0
@@ -124,7 +124,7 @@ def _print_json(tally: Tally, outcome: Outcome) -> None:
     tally.add(outcome)
     left = tally.seconds_left
     line = {
-        **Query.of_key(tally.level, outcome.query.key).numbers,
+        **tally.about.of_key(outcome.query.key).numbers,
         "status": outcome.status,
         "error": outcome.error,
         "done": tally.done,

@@ -14,7 +14,9 @@ from zorro.cli import options, table, terminal
 from zorro.cli.terminal import show_fitted
 
 if TYPE_CHECKING:
+    from zorro.cli.subject import Subject
     from zorro.runs import Run
+    from zorro.runs.claims import CheckedClaims
 
 Folder = Annotated[
     Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)
@@ -82,12 +84,13 @@ def show(
     if node is not None or link is not None or graph is not None:
         told, asked = one_asked(node=node, link=link, graph=graph)
         agreed([Told("RUN", "", kept.level), told])
-        terminal.results.print(str(kept.explanation(asked)), markup=False)
+        shown = kept.explanation(asked).described(kept.known.names)
+        terminal.results.print(shown, markup=False)
         return
     counts = kept.counts()
     if 0 < counts.explained <= _MOST_LISTED:
         listed = list(kept.explanations())
-        table.show(listed, None, description=_subject(kept), console=terminal.results)
+        table.show(listed, kept.known, description=_subject(kept), console=terminal.results)
         terminal.results.print()
     else:
         terminal.results.print(_subject(kept), markup=False)
@@ -95,8 +98,8 @@ def show(
         size = table.sizes_in_words(kept.median_sizes())
         terminal.results.print(f"The median size is {size}.", markup=False)
     terminal.results.print(
-        f"{counts.explained} of {kept.asked} {kept.level}s explained, {counts.certified} of them "
-        f"certified, {counts.failed} failed.",
+        f"{counts.explained} of {kept.asked} {kept.about.nouns} explained, {counts.certified} of "
+        f"them certified, {counts.failed} failed.",
         markup=False,
     )
     for failure in kept.failures():
@@ -134,10 +137,31 @@ def verify(
             "--graph/--no-graph", help="Load data set and model, and compare them too, or not."
         ),
     ] = True,
+    claims: Annotated[
+        bool,
+        typer.Option(
+            "--claims/--no-claims", help="Measure every certified claim again, or only compare."
+        ),
+    ] = True,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the noise that claims are measured on.", show_default="another"),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="On which each claim is measured.")] = 1000,
+    as_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write what came of each claim.")
+    ] = None,
     model: options.Model = None,
 ) -> None:
-    """Check all that a run keeps: its rows, and that data set and model are still the same."""
-    from zorro.cli import naming, subject
+    """Check all that a run keeps: its rows, data set and model, and every claim.
+
+    Claims are measured again on noise of another seed. The status is 3 if more of them are shown
+    to be false than the certificates' own error explains.
+    """
+    import json
+
+    from zorro.audit.plain import plain
+    from zorro.cli import naming, output_file, subject
     from zorro.errors import RunError
     from zorro.runs import open_run
     from zorro.runs.again import refuse_other_data, refuse_other_model
@@ -149,12 +173,61 @@ def verify(
         raise RunError(f"{run}: {damaged} of {count} rows are damaged")
     said = f"{count} of {kept.asked} rows"
     named = naming.named_by(kept, model=model) if graph else None
+    checked = None
     if named is not None:
         loaded = subject.load(**named)
         refuse_other_data(kept, loaded.data.given(), loaded.model_kwargs)
         refuse_other_model(kept, loaded.model)
         said += f", {loaded.description}"
+        if claims:
+            checked = _measured_again(kept, loaded, seed=seed, samples=samples)
     terminal.results.print(f"verified  {run}: {said}", markup=False)
+    if checked is not None:
+        _say_which_hold(checked, kept)
+        if as_json is not None:
+            output_file.write(as_json, f"{json.dumps(plain(checked))}\n")
+        if checked.is_broken:
+            raise typer.Exit(3)
+
+
+def _measured_again(run: Run, made: Subject, *, seed: int | None, samples: int) -> CheckedClaims:
+    """Measure the claims of a run on noise of another seed."""
+    from zorro.audit.crossing import MeasuredOn
+    from zorro.cli.progress import progress
+    from zorro.errors import InputError
+    from zorro.runs.again import options_of
+    from zorro.runs.claims import check_claims
+
+    parameters = run.manifest["parameters"]
+    own = parameters.get("seed", 0)
+    if seed == own:
+        raise InputError(f"--seed: expected another than the run's own, got {seed}")
+    asked = {**options_of(parameters), "seed": own + 1 if seed is None else seed}
+    zorro = made.data.given().explainer(made.model, {**asked, "model_kwargs": made.model_kwargs})
+    every = list(run.explanations())
+    with progress("measured", len(every), transient=True) as report:
+        return check_claims(
+            every, MeasuredOn(zorro, samples), on_query=lambda done, total: report(done, "")
+        )
+
+
+def _say_which_hold(checked: CheckedClaims, run: Run) -> None:
+    counts = checked.counts
+    made = len(checked.claims) - counts.get("no claim", 0)
+    terminal.results.print(
+        f"{made:,} claims measured again: {counts.get('shown again', 0):,} shown again, "
+        f"{counts.get('not refuted', 0):,} not refuted (too close to tell), "
+        f"{counts.get('refuted', 0):,} refuted; up to {checked.delta:.0%} may be false",
+        markup=False,
+    )
+    for claim in checked.refuted[:_MOST_LISTED]:
+        query = run.about.of_key(claim.key)
+        assert claim.measured is not None
+        terminal.results.print(
+            f"refuted  {query}: at least {claim.claimed:g} was claimed, "
+            f"{claim.measured.value:.3f} is measured on {claim.measured.samples:,} samples",
+            markup=False,
+        )
 
 
 def _say_what_is_damaged(run: Run) -> int:
@@ -163,7 +236,7 @@ def _say_what_is_damaged(run: Run) -> int:
 
     damaged = run.damaged()
     for row in damaged[:_MOST_LISTED]:
-        terminal.messages.print(described(row, run.level), markup=False)
+        terminal.messages.print(described(row, run.about), markup=False)
     if len(damaged) > _MOST_LISTED:
         terminal.messages.print(f"and {len(damaged) - _MOST_LISTED} more", markup=False)
     return len(damaged)

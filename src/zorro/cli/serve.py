@@ -51,12 +51,16 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    dataset: options.Dataset = None,
+    checkpoint: options.Checkpoint = None,
+    data_seed: options.DataSeed = None,
     threads: options.Threads = 1,
 ) -> None:
     """Show runs in a browser: explain more, change explanations, measure their fidelity.
 
-    The data sets and models are those that the runs name; a run whose graph or model cannot be
-    found is shown as it is. Ctrl-C ends the server.
+    The data sets and models are those that the runs name, or those that are named here if they lie
+    elsewhere by now; a run whose graph or model cannot be found is shown as it is. Ctrl-C ends the
+    server.
     """
     from zorro.errors import MissingExtraError
 
@@ -70,13 +74,16 @@ def serve(
 
     torch.set_num_threads(threads)
     kept = _opened(runs)
+    given = {"dataset": dataset, "checkpoint": checkpoint, "data_seed": data_seed}
     loaded: dict[str, Subject] = {}
     # Before anything is loaded, which takes time: the port may be taken.
     with server.listen(host, port) as listening:
         access = access_to(host, listening.getsockname()[1], token=token)
         server.serve(
             [
-                run if isinstance(run, Broken) else _served(run, loaded, trusted=model or [])
+                run
+                if isinstance(run, Broken)
+                else _served(run, loaded, trusted=model or [], given=given)
                 for run in kept
             ],
             listening,
@@ -114,21 +121,28 @@ def _opened(paths: list[Path]) -> list[Run | Broken]:
     return found
 
 
-def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Served | Broken:
+def _served(
+    run: Run,
+    loaded: dict[str, Subject],
+    *,
+    trusted: list[str],
+    given: dict[str, Any] | None = None,
+) -> Served | Broken:
     """Return a run with what it was made with, or alone and with a note why.
 
     Args:
         run: to serve.
         loaded: what other runs were made with, by their options.
         trusted: classes that may be imported.
+        given: what to take instead of what the run names.
     """
-    from zorro.cli import naming, subject
+    from zorro.cli import made_with, naming, subject
     from zorro.show.page.contents import reason
     from zorro.show.page.ground import ground_of
     from zorro.show.web.served import Broken, Served
 
     try:
-        named: dict[str, Any] | None = naming.named_by(run, trusted=trusted)
+        named: dict[str, Any] | None = naming.named_by(run, **(given or {}), trusted=trusted)
         if named is None:
             _note(f"{run.path} does not name its data set: it is shown without its graph")
             return Served(run, missing="the run does not name its data set")
@@ -136,8 +150,7 @@ def _served(run: Run, loaded: dict[str, Subject], *, trusted: list[str]) -> Serv
         if key not in loaded:
             loaded[key] = subject.load(**named, trusted=trusted)
         found = loaded[key]
-        shown = found.data.shown()
-        return Served(run, ground_of(model=found.model, model_kwargs=found.model_kwargs, **shown))
+        return Served(run, ground_of(**made_with.as_shown(run, found)))
     except Exception as error:  # a damaged run, or a model of the user's own, leads to anything
         missing = reason(error)
         _note(f"{run.path} is shown without its graph: {missing}")

@@ -19,13 +19,14 @@ from zorro.cli.graph_data import GraphData
 from zorro.cli.levels import Told, agreed
 from zorro.cli.link_data import LinkData
 from zorro.cli.node_data import NodeData
+from zorro.cli.type_data import TypeData
 from zorro.errors import CheckpointError, InputError
 from zorro.models import checkpoint as checkpoints
 from zorro.question import Level, Query
 from zorro.runs.digests import model_digest
 from zorro.runs.task import GivenTask
 
-SubjectData = NodeData | LinkData | GraphData  # which have the same methods
+SubjectData = NodeData | LinkData | GraphData | TypeData  # which have the same methods
 
 # By a name, a seed, and the record of a model's training.
 _LOADED: dict[Level, Callable[[str, int, Mapping[str, Any]], SubjectData]] = {
@@ -68,8 +69,12 @@ class Subject:
         """Return what is asked of every query, of options as the user writes them."""
         return self.data.given().question(self.data.question(said), queries)
 
-    def feature_groups(self, text: str | None) -> list[list[int]] | None:
+    def feature_groups(
+        self, text: str | None
+    ) -> list[list[int]] | dict[str, list[list[int]]] | None:
         """Return the groups of columns that `--feature-groups` means, None if it is not given."""
+        if isinstance(self.data, TypeData):
+            return self.data.feature_groups(text)
         features = self.data.features if text is not None else None
         return chosen_groups(text, columns=self.data.num_features, features=features)
 
@@ -85,6 +90,7 @@ def load(
     model: str | None,
     checkpoint: str | None,
     data_seed: int | None,
+    target: str | None = None,
     device: str = "cpu",
     told: Sequence[Told] = (),
     announced: bool = True,
@@ -99,6 +105,7 @@ def load(
         model: a name, or MODULE:CLASS.
         checkpoint: a file, or `paper`.
         data_seed: of what is random about the data set.
+        target: the type that is asked about, where there are several.
         device: of data and model.
         told: what else tells whether nodes, links or graphs are asked about.
         announced: say on stderr what the model gets besides features and edges.
@@ -113,7 +120,12 @@ def load(
     architecture = naming.given(model, "--model", record.get("architecture"), checkpoint)
     level = agreed([*_told(name, checkpoint, record, given=dataset is not None), *told])
     seed = record.get("data_seed", 0) if data_seed is None else data_seed
-    data = _LOADED[level](name, seed, record)
+    if datasets.is_hetero_dataset(name):
+        data: SubjectData = TypeData.load(name, target, record)
+    elif target is not None:
+        raise InputError(f"--target: expected a graph of several types, got {name}")
+    else:
+        data = _LOADED[level](name, seed, record)
     network = _network(architecture, data, checkpoint, record)
     network, data = network.to(device).eval(), data if device == "cpu" else data.to(device)
     inputs = data.inputs(network)
@@ -139,6 +151,8 @@ def _told(
     option = "--dataset" if given else "the checkpoint's data set"
     if datasets.is_graph_dataset(dataset):
         told = [Told(option, dataset, "graph")]
+    elif datasets.is_hetero_dataset(dataset):
+        told = [Told(option, dataset, "node")]
     else:
         told = [Told(option, dataset, "node", also=("link",))]
     if record or checkpoint == naming.PAPER:
@@ -152,13 +166,17 @@ def _network(
 ) -> nn.Module:
     """Return the model with its weights."""
     naming.search_current_folder(model)
-    network = models.build(
-        model,
-        data.num_features,
-        _classes(data, record),
-        level=data.level,
-        **naming.built_with(record, model),
-    )
+    classes = _classes(data, record)
+    if isinstance(data, TypeData):
+        network = models.build_hetero(model, data.graph, data.target, classes)
+    else:
+        network = models.build(
+            model,
+            data.num_features,
+            classes,
+            level=data.level,
+            **naming.built_with(record, model),
+        )
     if checkpoint is not None:
         path = naming.weights_of(checkpoint, dataset=data.name, model=model)
         checkpoints.load(network, path)

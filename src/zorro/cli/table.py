@@ -12,14 +12,23 @@ from rich.table import Table
 from rich.text import Text
 
 from zorro.cli.terminal import show_fitted
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, redraws_features
-from zorro.elements.edges import Member, named
-from zorro.graph.names import LINK_CLASSES, Labels, label
+from zorro.elements import (
+    EDGE_ATTRIBUTES,
+    EDGES,
+    FEATURES,
+    NODES,
+    RELATIONS,
+    TYPES,
+    redraws_features,
+)
+from zorro.explanation.typed import listed_by_type
+from zorro.graph.names import LINK_CLASSES, Labels, LabelsByType, Names, label
 from zorro.question import Level
 
 if TYPE_CHECKING:
     from zorro.evaluation import FidelityEstimate
     from zorro.explanation import Explanation, Parameters
+    from zorro.runs import Known
 
 # What two classes are called where that follows from what is asked about.
 _CLASSES: Mapping[Level, Labels] = {"link": LINK_CLASSES}
@@ -29,21 +38,21 @@ _MOST_MEMBERS = 20
 
 def show(
     explanations: Sequence[Explanation],
-    truth: Mapping[int, float] | None,
+    known: Known,
     *,
     description: str,
     console: Console,
 ) -> None:
-    """Print `explanations` with the true classes `truth` (by key), if they are known."""
+    """Print `explanations` in the words that are known, with what is true if that is."""
     if not explanations:
         return
     parts: list[RenderableType] = [
         _heading(description, explanations[0]),
-        _overview(explanations, truth),
+        _overview(explanations, known),
     ]
     if len(explanations) <= _MOST_SHOWN_IN_FULL:
-        parts.append(_selected(explanations))
-    parts.append(_summary(explanations, truth))
+        parts.append(_selected(explanations, known.names))
+    parts.append(_summary(explanations, known.truth))
     for part in parts:
         console.print()
         show_fitted(part, console)
@@ -66,20 +75,20 @@ def _heading(description: str, first: Explanation) -> str:
     )
 
 
-def _overview(explanations: Sequence[Explanation], truth: Mapping[int, float] | None) -> Table:
+def _overview(explanations: Sequence[Explanation], known: Known) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     confidence = explanations[0].fidelity.confidence
-    level, size = explanations[0].query.level, " × ".join(explanations[0].selected)
-    for header in (level, "predicted", "truth", size):
+    kind, size = explanations[0].query.kind, " × ".join(explanations[0].selected)
+    for header in (kind, "predicted", "truth", size):
         table.add_column(header, justify="right", no_wrap=header != size)
     table.add_column(f"fidelity [{confidence:.0%}]", no_wrap=True)
     table.add_column("search")
     table.add_column("seconds", justify="right", no_wrap=True)
     for e in explanations:
         table.add_row(
-            e.query.label,
-            _predicted(e),
-            _truth(e, truth),
+            _query(e, known.names),
+            _predicted(e, known.names),
+            _truth(e, known),
             " × ".join(str(len(e.elements(kind))) for kind in e.selected),
             _interval(e.fidelity),
             e.status,
@@ -93,27 +102,42 @@ def sizes_in_words(sizes: Mapping[str, float]) -> str:
     return " × ".join(f"{number:g} {kind}" for kind, number in sizes.items())
 
 
-def _predicted(explanation: Explanation) -> str:
+def _query(explanation: Explanation, names: Names) -> str:
+    """Return what was asked about, by its names if it has some."""
+    query = explanation.query
+    if query.level == "graph" or query.types:
+        return query.label
+    ends = (query.index,) if query.to is None else (query.index, query.to)
+    return "–".join(label(names.nodes, end) or str(end) for end in ends)
+
+
+def _predicted(explanation: Explanation, names: Names) -> str:
     if explanation.predicted_class is None or explanation.label is not None:
         return explanation.answer
-    predicted = _class(explanation, explanation.predicted_class)
+    predicted = _class(explanation, explanation.predicted_class, names)
     if explanation.versus is None:
         return predicted
     how = "not" if explanation.versus.contrast == "beats" else "or any but"
-    return f"{predicted}, {how} {explanation.versus.other}"
+    return f"{predicted}, {how} {_class(explanation, explanation.versus.other, names)}"
 
 
-def _class(explanation: Explanation, number: int) -> str:
-    """Return what a class is called: its number, or whether there is a link."""
-    named = _CLASSES.get(explanation.query.level, ())
-    return (label(named, number) if len(explanation.probabilities) == 2 else None) or str(number)
+def _class(explanation: Explanation, number: int, names: Names) -> str:
+    """Return what a class is called: by its name, its number, or whether there is a link."""
+    level = explanation.query.level
+    if level in _CLASSES and len(explanation.probabilities) != 2:
+        return str(number)
+    return label(names.classes or _CLASSES.get(level, ()), number) or str(number)
 
 
-def _truth(explanation: Explanation, truth: Mapping[int, float] | None) -> Text:
-    if truth is None:
+def _truth(explanation: Explanation, known: Known) -> Text:
+    true = None if known.truth is None else known.truth.get(explanation.query.key)
+    if true is None:
         return Text("unknown", style="dim")
-    true = truth[explanation.query.key]
-    named = label(_CLASSES.get(explanation.query.level, ()), int(true))
+    is_class = isinstance(true, int) and explanation.predicted_class is not None
+    if explanation.query.level in _CLASSES:
+        named = label(_CLASSES[explanation.query.level], int(true))
+    else:
+        named = label(known.names.classes, int(true)) if is_class else None
     shown = named or (str(true) if isinstance(true, int) else f"{true:.4g}")
     if not _can_be_right(explanation):
         return Text(shown)
@@ -140,39 +164,53 @@ def _noise(asked: Parameters) -> str:
     return f"{noise}, {asked.other_edges}" if asked.other_edges else noise
 
 
-def _selected(explanations: Sequence[Explanation]) -> Table:
+def _selected(explanations: Sequence[Explanation], names: Names) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
-    table.add_column(explanations[0].query.level, justify="right", no_wrap=True)
+    table.add_column(explanations[0].query.kind, justify="right", no_wrap=True)
     titles: dict[str, str] = {
         NODES: "rests on nodes",
         FEATURES: "with features",
         EDGES: "rests on edges",
         EDGE_ATTRIBUTES: "and attributes of",
+        TYPES: "rests on nodes of",
+        RELATIONS: "rests on edges",
     }
     for kind in explanations[0].selected:
         table.add_column(titles[kind])
     for e in explanations:
-        table.add_row(e.query.label, *(_listed(members) for members in e.selected.values()))
+        table.add_row(_query(e, names), *(_members(e, kind, names) for kind in e.selected))
     return table
 
 
+def _members(explanation: Explanation, kind: str, names: Names) -> str:
+    """Return what is kept of a kind, that first without which most is lost; type by type."""
+    members = [member for members in explanation.ordered(kind) for member in members]
+    if explanation.types is not None:
+        named: dict[str, Labels] = {NODES: names.nodes, FEATURES: names.features}
+        labels = named.get(kind)
+        if isinstance(labels, LabelsByType):  # some have names of their own
+            return _listed([labels[member] for member in members if isinstance(member, int)])
+        return listed_by_type(kind, members, explanation.types, most=_MOST_MEMBERS)
+    return _listed([names.member(kind, member) for member in members])
+
+
 def _how_right(explanations: Sequence[Explanation], truth: Mapping[int, float]) -> list[str]:
-    count = len(explanations)
     if _can_be_right(explanations[0]):
-        right = sum(truth[e.query.key] == e.predicted_class for e in explanations)
-        return [f"{right} of {count} predictions are right."]
+        known = [e for e in explanations if e.query.key in truth]
+        right = sum(truth[e.query.key] == e.predicted_class for e in known)
+        return [f"{right} of {len(known)} predictions are right."]
     if explanations[0].value is None or explanations[0].query.level in _CLASSES:
         return []  # to be ahead of others, or a value of a link, is neither right nor wrong
-    off = [abs(truth[e.query.key] - e.value.value) for e in explanations if e.value is not None]
+    off = [
+        abs(truth[e.query.key] - e.value.value)
+        for e in explanations
+        if e.value is not None and e.query.key in truth
+    ]
     return [f"Predictions are off by {median(off):.3g} at the median."]
 
 
-def _told(member: Member | str) -> str:
-    return member if isinstance(member, str) else named(member)
-
-
-def _listed(members: Sequence[Member | str]) -> str:
-    text = ", ".join(map(_told, members[:_MOST_MEMBERS])) or "none"
+def _listed(members: Sequence[str]) -> str:
+    text = ", ".join(members[:_MOST_MEMBERS]) or "none"
     left = len(members) - _MOST_MEMBERS
     return f"{text} and {left} more" if left > 0 else text
 

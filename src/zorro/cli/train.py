@@ -15,11 +15,12 @@ from zorro.errors import InputError
 
 if TYPE_CHECKING:
     from torch.nn import Module
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
 
     from zorro.data import GraphDataset
     from zorro.models import (
         GraphTrainingSettings,
+        HeteroTrainingSettings,
         LinkSplit,
         LinkTrainingSettings,
         TrainingSettings,
@@ -41,8 +42,10 @@ def train(
         str,
         typer.Option(
             metavar="NAME|MODULE:CLASS",
-            help="gcn, gat, gin, appnp, gcn3, of graphs gine too, of links gcn, or your own class, "
-            "called with the numbers of features and classes. The current folder is searched too.",
+            help="gcn, gat, gin, appnp, gcn3, of graphs gine too, of links gcn, of several types "
+            "hgt and hetero-sage, or your own class, called with the numbers of features and "
+            "classes; of several types with the graph, the target and the number of classes. The "
+            "current folder is searched too.",
         ),
     ],
     out: Annotated[
@@ -78,6 +81,14 @@ def train(
             show_default="add",
         ),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            help="The type of nodes whose classes are learnt, in a graph of several types.",
+            show_default="the only one that has classes",
+        ),
+    ] = None,
     links: Annotated[
         bool,
         typer.Option(
@@ -111,7 +122,16 @@ def train(
     graph_level = datasets.is_graph_dataset(dataset)
     if pooling is not None and (links or not graph_level):
         raise InputError(f"--pooling: expected a set of graphs to use it on, got {dataset}")
-    if links:
+    several_types = datasets.is_hetero_dataset(dataset)
+    if target is not None and not several_types:
+        raise InputError(f"--target: expected a graph of several types, got {dataset}")
+    if several_types:
+        if links:
+            raise InputError(f"--links: expected a graph of one type of nodes, got {dataset}")
+        of_types = datasets.load_hetero(dataset)
+        of_type = replace(models.HeteroTrainingSettings(seed=seed), **_said(given))
+        trained, record = _train_on_a_type(model, of_types, target, of_type, dataset=dataset)
+    elif links:
         if graph_level:
             raise InputError(f"--links: expected a graph with nodes to link, got {dataset}")
         data = datasets.load(dataset, seed=data_seed)
@@ -182,6 +202,28 @@ def _train_on_links(
     )
     return trained, models.checkpoint.describe_links(
         trained, model, split, dataset=dataset, settings=settings
+    )
+
+
+def _train_on_a_type(
+    model: str,
+    data: HeteroData,
+    target: str | None,
+    settings: HeteroTrainingSettings,
+    *,
+    dataset: str,
+) -> tuple[Module, dict[str, Any]]:
+    """Return a model trained on one type's nodes, and the record of it."""
+    from zorro import models
+    from zorro.data.hetero_catalogue import chosen_target
+
+    target = chosen_target(data, target, option="--target")
+    trained = _with_progress(
+        settings.epochs,
+        lambda report: models.train_hetero(model, data, target, settings, on_epoch=report),
+    )
+    return trained, models.checkpoint.describe_hetero(
+        trained, model, data, target, dataset=dataset, settings=settings
     )
 
 

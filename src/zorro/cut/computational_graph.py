@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zorro.elements.edges import EdgeElements
+from zorro.elements.edges import EdgeElements, TypedEdges
+from zorro.elements.types import EDGE_TYPE, Types
 from zorro.graph.extras import Extras
 from zorro.question import Query
 from zorro.question.readout import Readout
@@ -42,17 +43,28 @@ class ComputationalGraph:
     scores: Tensor  # (C,), the model's output at the query
     num_nodes: int  # of the whole graph
     directed: bool = False  # whether the two directions of an edge are two elements
+    types: Types | None = None  # of nodes and edges, where there are several
 
     @cached_property
     def edges(self) -> EdgeElements:
         """The edges as elements, by the ids of their nodes in the whole graph."""
         ids = torch.cat([self.candidates, self.context])
+        return self.elements_of(ids[self.edge_index], self.extras)
+
+    def elements_of(self, edge_index: Tensor, extras: Extras) -> EdgeElements:
+        """Return columns (2, e), by ids in the whole graph, as the elements that they make up."""
+        attributes = dict(extras.edge)
+        typed = None
+        if self.types is not None:
+            typed = TypedEdges.of(attributes.pop(EDGE_TYPE), self.types)
         return EdgeElements.of(
-            ids[self.edge_index],
-            self.extras.edge,
-            nodes=self.num_nodes,
-            directed=self.directed,
+            edge_index, attributes, nodes=self.num_nodes, directed=self.directed, typed=typed
         )
+
+    @property
+    def relations_of_edges(self) -> Tensor:
+        """The relation (m,) of each edge that is an element."""
+        return self.edges.number % self.edges.relations
 
     @property
     def query(self) -> int:

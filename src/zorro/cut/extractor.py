@@ -29,7 +29,7 @@ from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
 from zorro.noise.of_edges import AnyEdgeNoise
 from zorro.question import Query
-from zorro.question.asking import ABOUT_NODES, Asking
+from zorro.question.asking import ABOUT_NODES, Asking, askable
 from zorro.question.decision import Comparison, Decision
 from zorro.question.readout import readout_of
 
@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 Check = Literal["auto", "whole", "local", "none"]
 CHECKS: tuple[Check, ...] = get_args(Check)
 
+_LARGE_CONTEXT = 1 << 20  # numbers of the features of nodes that are no candidates
 _PURPOSE = 2  # of its noise for query 0, after all queries'
 _MOST_WIDENINGS = 4
 _LARGE = 1 << 20  # numbers of a cut over which there are as few passes as can be
@@ -93,6 +94,7 @@ class Extractor:
     ) -> None:
         self.predictor = predictor
         self._directed = graph.directed
+        self._types = graph.types
         self._parts = GraphParts(graph, flow=flow_of(predictor.model))
         self._asking = asking
         self._hops = hops
@@ -269,7 +271,7 @@ class Extractor:
     def _read_all(self) -> None:
         """Look at the outputs of many queries on the whole graph, once."""
         every = (
-            self.whole_scores if self._asking.all_at_once else self._outputs(self._parts.whole())
+            self._all_answers if self._asking.all_at_once else self._outputs(self._parts.whole())
         )
         self.predictor.settle(every)
         self._is_read = True
@@ -294,7 +296,7 @@ class Extractor:
                 else:
                     expected = self._on_the_whole(query)
                 if self.predictor.same(graph.scores, expected):
-                    return self._settled(graph)
+                    return self._without_context(graph, way) or self._settled(graph)
         self._refuse_unusable(graph)
         if self._check == "local":
             raise ModelError(
@@ -327,6 +329,34 @@ class Extractor:
             "nodes' numbers by which they are looked up, in model_kwargs, and they follow into a "
             "cut, which is faster"
         )
+
+    def _without_context(
+        self, graph: ComputationalGraph, way: Neighbours
+    ) -> ComputationalGraph | None:
+        """Return a cut without its context, if that is large and of no use to the model.
+
+        Neighbours of a hub may be thousands, and only layers that look at the degrees of the
+        outermost candidates need them. The output must be the same in truth and where all is
+        redrawn, here and there; and samples of each claim are run with all of it again.
+        """
+        is_large = graph.context.numel() * graph.x.size(1) > _LARGE_CONTEXT
+        may_be_left_out = self._halo == 1 and self._model.edges is None
+        if not (is_large and may_be_left_out) or self._model.keeps_features:
+            return None
+        reach = Reach(graph.hops, both_ways=graph.both_ways)
+        slim = self._cut(graph.asked, reach, halo=0, way=way)
+        if not self.predictor.close(slim.scores, graph.scores):
+            return None
+        count = graph.candidates.numel()
+        purpose = _PURPOSE + self._parts.num_nodes + graph.query
+        nodes = part_of(graph).nodes
+        for base in self._model.drawn(graph.x, nodes, purpose=purpose, samples=range(2)):
+            if self._moves(graph, graph.x, graph.scores, base):
+                return None
+            redrawn = self._output(graph, base)
+            if not self.predictor.close(self._output(slim, base[:count]), redrawn):
+                return None
+        return self._settled(slim)
 
     def _settled(self, graph: ComputationalGraph) -> ComputationalGraph:
         if self._check == "whole":  # its output is that of another run already
@@ -415,14 +445,16 @@ class Extractor:
             scores=self._model.scores(part, [query])[0],
             num_nodes=self._parts.num_nodes,
             directed=self._directed,
+            types=self._types,
         )
 
     def _refuse_unusable(self, graph: ComputationalGraph) -> None:
         """Run the model once more, and refuse what is random or means nothing."""
         outputs = None
         if self._asking.all_at_once:
-            outputs = self._outputs(part_of(graph))
-            again = outputs[graph.target]
+            part = part_of(graph)
+            every = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
+            outputs, again = every[self._askable(part)], every[graph.target]
         else:
             again = self._output(graph, graph.x)
         refuse_random(self.predictor, graph.scores, again, graph.asked)
@@ -439,13 +471,25 @@ class Extractor:
         """Return the outputs (q, C) of many queries, on the whole graph if that may be run."""
         if self._check != "whole":
             return self._outputs(part_of(graph))
-        return self.whole_scores if self._asking.all_at_once else self._outputs(self._parts.whole())
+        return self._all_answers if self._asking.all_at_once else self._outputs(self._parts.whole())
+
+    @property
+    def _all_answers(self) -> Tensor:
+        """The outputs (q, C) of all nodes that can be asked about, on the whole graph."""
+        (every,) = self._asking.ranges(self._parts.num_nodes)
+        return self.whole_scores[every.start : every.stop]
 
     def _outputs(self, part: Part) -> Tensor:
         """Return the outputs (q, C) on a part: at all nodes, or of links between the first ones."""
         if self._asking.all_at_once:
-            return self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
-        return self._model.scores(part, self._asking.probes(part.nodes[:_LOOKED_AT].tolist()))
+            every = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
+            return every[self._askable(part)]
+        some = part.nodes[self._askable(part)][:_LOOKED_AT]
+        return self._model.scores(part, self._asking.probes(some.tolist()))
+
+    def _askable(self, part: Part) -> Tensor | slice:
+        """Return which nodes of a part can be asked about, as an index."""
+        return askable(self._asking, part.nodes, self._parts.num_nodes)
 
     def _context_matters(self, graph: ComputationalGraph) -> bool:
         """Whether redrawing the context moves the output, the candidates being redrawn or not.
@@ -456,7 +500,8 @@ class Extractor:
             return False
         purpose = _PURPOSE + self._parts.num_nodes + graph.query
         bases = range(1 if graph.x.numel() > _LARGE else 2)
-        other, *redrawn = self._model.drawn(graph.x, purpose=purpose, samples=bases)
+        nodes = part_of(graph).nodes
+        other, *redrawn = self._model.drawn(graph.x, nodes, purpose=purpose, samples=bases)
         if self._moves(graph, graph.x, graph.scores, other):
             return True
         return any(self._moves(graph, base, self._output(graph, base), other) for base in redrawn)

@@ -11,7 +11,6 @@ from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.graph_parts import Part
 from zorro.cut.perturbed import Perturbed
 from zorro.cut.redrawing import Redrawing
-from zorro.elements.edges import EdgeElements
 from zorro.noise.edges import EdgeNoise, EdgesOfSamples, Structure
 
 _PURPOSE = 2  # of its noise for query 0
@@ -52,7 +51,10 @@ class Guard:
         if self._model.keeps_features:
             redrawn = outside.expand(len(samples), -1, -1)
         else:
-            redrawn = self._model.drawn(outside, purpose=_PURPOSE + graph.query, samples=samples)
+            nodes = part.nodes[is_outside]
+            redrawn = self._model.drawn(
+                outside, nodes, purpose=_PURPOSE + graph.query, samples=samples
+            )
         structures = self._structures(graph, part, inputs.edges, samples)
         x = part.x.clone()
         scores = []
@@ -76,12 +78,7 @@ class Guard:
         noise = self._model.edges
         if given is None or not isinstance(noise, EdgeNoise):
             return [None] * len(samples)
-        edges = EdgeElements.of(
-            part.nodes[part.edge_index],
-            part.extras.edge,
-            nodes=graph.num_nodes,
-            directed=graph.directed,
-        )
+        edges = graph.elements_of(part.nodes[part.edge_index], part.extras)
         drawn = noise.draws(
             edges,
             seed=self._model.seed,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,11 +13,12 @@ from zorro.cut.computational_graph import ComputationalGraph
 from zorro.cut.extractor import Extractor
 from zorro.cut.perturbed import Perturbed
 from zorro.cut.reach import Reach
+from zorro.elements.types import EDGE_TYPE
 from zorro.errors import InputError
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.question import Query
-from zorro.question.asking import ABOUT_LINKS
+from zorro.question.asking import ABOUT_LINKS, AboutLinks
 from zorro.question.decision import Comparison, Decision, StaysAhead
 
 
@@ -28,9 +30,22 @@ class Links:
         graph: as it was given.
         carries_messages: whether the queried link, if it is an edge of the graph, stays one while
             it is asked about.
+        asking: which links there are to ask about.
+        relations: numbers of those whose edges such a link is, where there are several; an edge of
+            another one between the same nodes is no part of the question.
     """
 
-    def __init__(self, extractor: Extractor, graph: Graph, *, carries_messages: bool) -> None:
+    def __init__(
+        self,
+        extractor: Extractor,
+        graph: Graph,
+        *,
+        carries_messages: bool,
+        asking: AboutLinks = ABOUT_LINKS,
+        relations: Sequence[int] | None = None,
+    ) -> None:
+        self._asking = asking
+        self._relations = relations
         self._extractor = extractor
         self._graph = graph
         self._carries_messages = carries_messages
@@ -53,15 +68,16 @@ class Links:
 
     def question(self, asked: Any, comparison: Comparison) -> Query:
         """Return the query about a link, alone or compared with others from the same node."""
-        query = ABOUT_LINKS.query(asked, self._graph.num_nodes)
-        return ABOUT_LINKS.compared(query, comparison, self._graph.num_nodes)
+        query = self._asking.query(asked, self._graph.num_nodes)
+        return self._asking.compared(query, comparison, self._graph.num_nodes)
 
     def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
         """Return how many edges lead from a node to another and carry messages."""
         asked = [{graph.asked.index, end} for end in graph.asked.ends]
-        if {sender, receiver} in asked and not self._carries_messages:
-            return 0
-        return self._extractor.edges_between(graph, sender, receiver)
+        there = self._extractor.edges_between(graph, sender, receiver)
+        if {sender, receiver} not in asked or self._carries_messages:
+            return there
+        return there - int(self._between(sender, receiver).sum())
 
     def decision(self, graph: ComputationalGraph, comparison: Comparison) -> Decision:
         """Return what counts as the same answer: that the link stays ahead, or stays a link."""
@@ -71,7 +87,7 @@ class Links:
 
     def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
         """Yield the computational graph of a link, then wider ones if there are any."""
-        query = ABOUT_LINKS.query(asked, self._graph.num_nodes)
+        query = self._asking.query(asked, self._graph.num_nodes)
         self._current = self._without_links(query)
         yield from self._current.cuts(query)
 
@@ -92,13 +108,22 @@ class Links:
             )
         asked = torch.zeros_like(edge_index[0], dtype=torch.bool)
         for end in query.ends:
-            for sender, receiver in ((query.index, end), (end, query.index)):
-                asked |= (edge_index[0] == sender) & (edge_index[1] == receiver)
+            asked |= self._between(query.index, end) | self._between(end, query.index)
         if not bool(asked.any()):
             return self._extractor
         nodes = torch.arange(self._graph.num_nodes, device=edge_index.device)
         rest = (~asked).nonzero().flatten()
         kwargs = self._graph.extras.subgraph(nodes, rest).copies(1)
         return self._extractor.on(
-            Graph(self._graph.x, edge_index[:, rest], kwargs, self._graph.directed)
+            replace(self._graph, edge_index=edge_index[:, rest], model_kwargs=kwargs)
         )
+
+    def _between(self, sender: int, receiver: int) -> Tensor:
+        """Return which edges (E,) are a link that is asked about, from a node to another."""
+        edge_index = self._graph.edges.in_memory
+        assert edge_index is not None
+        between = (edge_index[0] == sender) & (edge_index[1] == receiver)
+        if self._relations is None:
+            return between
+        own = torch.tensor(self._relations, dtype=torch.long, device=edge_index.device)
+        return between & torch.isin(self._graph.extras.edge[EDGE_TYPE], own)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -137,7 +138,8 @@ class ReachFinder:
 
     def _drawn(self, sample: int) -> Tensor:
         one = range(sample, sample + 1)
-        return self._model.drawn(self._part.x, purpose=_PURPOSE, samples=one)[0]
+        part = self._part
+        return self._model.drawn(part.x, part.nodes, purpose=_PURPOSE, samples=one)[0]
 
     def _at_probes(self, x: Tensor) -> Tensor:
         return self._model.scores(self._part, self._queries, x)
@@ -170,13 +172,24 @@ class ReachFinder:
     def _probes(self) -> Tensor:
         """Nodes with edges in both directions, if there are any; ascending."""
         count = self._parts.num_nodes
-        drawn = torch.randint(count, (_LOOKED_AT,), generator=generator(count))
-        nodes = torch.unique(drawn).to(self._parts.device)
+        ranges = self._asking.ranges(count)
+        total = sum(map(len, ranges))
+        drawn = torch.unique(torch.randint(total, (_LOOKED_AT,), generator=generator(count)))
+        every = list(chain.from_iterable(_picked(ranges, drawn.tolist())))
+        nodes = torch.tensor(every, device=self._parts.device)
         ways = (self._parts.incoming, self._parts.outgoing)
         linked = torch.stack([way.degree(nodes) > 0 for way in ways]).sum(0)
         best = linked.sort(descending=True, stable=True).indices[:_PROBES]
         probes: Tensor = nodes[best].sort().values
         return probes
+
+
+def _picked(ranges: Sequence[range], places: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the numbers at places of ranges that follow one another, range by range."""
+    before = 0
+    for each in ranges:
+        yield [each[place - before] for place in places if 0 <= place - before < len(each)]
+        before += len(each)
 
 
 def _least(suffices: Callable[[int], bool], start: int, most: int) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -12,6 +11,7 @@ from torch import Tensor
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, redraw
+from zorro.noise.by_type import NoiseByType, seed_of_type
 from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.edges import Structure
 from zorro.noise.of_edges import AnyEdgeNoise
@@ -44,6 +44,7 @@ class Redrawing:
     whole: bool
     edges: AnyEdgeNoise | None = None
     keeps_features: bool = False
+    _pools: dict[int, Tensor] = field(default_factory=dict)  # by the noise that they are of
 
     def scores(
         self,
@@ -84,35 +85,47 @@ class Redrawing:
         rows = zip(readouts, parts, strict=True)
         return torch.stack([readout.rows(scores, 1)[0] for readout, scores in rows])
 
-    def drawn(self, x: Tensor, *, purpose: int, samples: range) -> Tensor:
+    def drawn(self, x: Tensor, nodes: Tensor, *, purpose: int, samples: range) -> Tensor:
         """Return noise (S, n, d) for nodes with features (n, d).
 
         Args:
             x: (n, d).
+            nodes: (n,) which these are.
             purpose: what it is for; another one has other noise, and no query has it.
             samples: which samples.
         """
         address = self.parts.num_nodes + purpose
-        if not isinstance(self.noise, ColumnMarginals):
-            return redraw(self.noise, x, seed=self.seed, query=address, samples=samples)
+        if not isinstance(self.noise, NoiseByType):
+            return self._drawn(self.noise, x, self.seed, address, samples)
+        drawn = x.expand(len(samples), -1, -1).clone()
+        for number, one, places in self.noise.rows(self.noise.types.of_nodes(nodes)):
+            seed = seed_of_type(self.seed, number)
+            own = self._drawn(one.noise, x[places][:, one.columns], seed, address, samples)
+            drawn[:, places, one.columns] = own
+        return drawn
+
+    def _drawn(self, noise: Noise, x: Tensor, seed: int, address: int, samples: range) -> Tensor:
+        """Return noise (S, n, d) for nodes of one type."""
+        if not isinstance(noise, ColumnMarginals) or x.size(0) == 0:
+            return redraw(noise, x, seed=seed, query=address, samples=samples)
         # Each row of the pool is a draw for any node, and picking is cheaper than drawing.
-        pool = self._pool
+        pool = self._pool(noise, x, seed)
         picked = torch.stack(
             [
                 torch.randint(
-                    pool.size(0), (x.size(0),), generator=generator(self.seed, address, sample)
+                    pool.size(0), (x.size(0),), generator=generator(seed, address, sample)
                 )
                 for sample in samples
             ]
         )  # (S, n)
         return pool[picked.to(pool.device)]
 
-    @cached_property
-    def _pool(self) -> Tensor:
-        """Rows (p, d) of noise."""
-        features = self.parts.features
-        width = features.shape[1]
-        count = min(_ROWS, max(64, _POOL // width))
-        rows = torch.zeros(count, width, dtype=features.dtype, device=features.device)
-        address = self.parts.num_nodes
-        return redraw(self.noise, rows, seed=self.seed, query=address, samples=range(1))[0]
+    def _pool(self, noise: Noise, x: Tensor, seed: int) -> Tensor:
+        """Return rows (p, d) of noise, drawn once."""
+        if id(noise) not in self._pools:
+            width = x.size(1)
+            rows = x.new_zeros(min(_ROWS, max(64, _POOL // width)), width)
+            address = self.parts.num_nodes
+            drawn = redraw(noise, rows, seed=seed, query=address, samples=range(1))
+            self._pools[id(noise)] = drawn[0]
+        return self._pools[id(noise)]

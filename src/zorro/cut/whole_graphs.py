@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from zorro.arguments import whole_number
 from zorro.cut.computational_graph import ComputationalGraph
@@ -15,8 +15,10 @@ from zorro.cut.perturbed import Perturbed
 from zorro.cut.reach import Reach
 from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.data.graph_validation import check_graphs
+from zorro.elements.types import Types
 from zorro.errors import InputError
 from zorro.graph.extras import Extras
+from zorro.graph.packed_graphs import PackedGraphs
 from zorro.model.model_state import Weights
 from zorro.model.predictor import Predictor
 from zorro.question import Query
@@ -36,6 +38,7 @@ class WholeGraphs:
             is passed, as `{"edge_weight": "edge_attr"}`, anything else is passed as it is.
         readouts: how each graph's answer is read off the model's; it is the whole output when None.
         directed: whether the two directions of an edge are two elements.
+        packed: the graphs as the user has them, where they are of several types.
     """
 
     can_widen = False
@@ -49,23 +52,26 @@ class WholeGraphs:
         model_kwargs: Mapping[str, Any] | None = None,
         readouts: Sequence[Readout] | None = None,
         directed: bool = False,
+        packed: PackedGraphs | None = None,
     ) -> None:
         self.predictor = predictor
         self._graphs = graphs
         self._kwargs = dict(model_kwargs or {})
         self._readouts = readouts
         self._directed = directed
+        self._packed = packed
         self._weights: Weights | None = None  # with which the model was looked at
         for graph in graphs[:1]:
             self._extras(graph)  # refuses names of nothing before anything is computed
 
     def query_of(self, asked: Any) -> int:
-        """Return the number of a graph that is asked about by its number or as a `Data`.
+        """Return the number of a graph that is asked about by its number or as PyG's.
 
         One that is not among the graphs has the number after the last.
         """
-        if isinstance(asked, Data):
-            return next((i for i, one in enumerate(self._graphs) if one is asked), self._count)
+        if isinstance(asked, Data | HeteroData):
+            given = self._graphs if self._packed is None else self._packed.given
+            return next((i for i, one in enumerate(given) if one is asked), self._count)
         return whole_number("graph", asked, self._count, what="a graph")
 
     def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
@@ -85,10 +91,7 @@ class WholeGraphs:
     def cuts(self, asked: Any) -> Iterator[ComputationalGraph]:
         """Yield the one computational graph of a query."""
         query = self.query_of(asked)
-        graph = asked if isinstance(asked, Data) else self._graphs[query]
-        if query == self._count:
-            check_graphs([graph], integers=True, targets=False)
-            self._refuse_other_features(graph)
+        graph, types = self._taken(asked, query)
         self._look_at_the_model()
         extras = self._extras(graph)
         readout = self._readout(query)
@@ -115,7 +118,19 @@ class WholeGraphs:
             scores=scores,
             num_nodes=graph.x.size(0),
             directed=self._directed,
+            types=types,
         )
+
+    def _taken(self, asked: Any, query: int) -> tuple[Data, Types | None]:
+        """Return the graph of a query, and its types where there are several."""
+        packed = self._packed
+        if query < self._count:
+            return self._graphs[query], None if packed is None else packed.types[query]
+        if packed is not None:
+            return packed.packed(asked)
+        check_graphs([asked], integers=True, targets=False)
+        self._refuse_other_features(asked)
+        return asked, None
 
     def with_all_else_redrawn(
         self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool

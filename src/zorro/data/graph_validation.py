@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from zorro.errors import InputError
 from zorro.graph.validation import check_edge_tensor, check_graph
@@ -62,12 +62,30 @@ def listed_graphs(graphs: Any, *, draws_from_them: bool = True) -> list[Data]:
     if not isinstance(graphs, Sequence) and hasattr(graphs, "__len__"):
         graphs = [graphs[number] for number in range(len(graphs))]
     check_graphs(graphs, integers=True, targets=False)
+    refuse_few(graphs, draws_from_them=draws_from_them)
+    return list(graphs)
+
+
+def hetero_graphs(graphs: Any) -> list[HeteroData] | None:
+    """Return graphs as a list if they are of several types; None if the first one is not."""
+    if isinstance(graphs, Data | HeteroData):
+        raise InputError(
+            f"graphs: expected a list of graphs, got one {type(graphs).__name__}: pass [data]"
+        )
+    if not hasattr(graphs, "__len__") or len(graphs) == 0:
+        return None
+    if not isinstance(graphs, Sequence):
+        graphs = [graphs[number] for number in range(len(graphs))]
+    return list(graphs) if isinstance(graphs[0], HeteroData) else None
+
+
+def refuse_few(graphs: Sequence[Any], *, draws_from_them: bool) -> None:
+    """Refuse one graph alone if noise is drawn from the nodes of all."""
     if len(graphs) == 1 and draws_from_them:
         raise InputError(
             "graphs: expected two at least, got one: noise is drawn from the nodes of all of them, "
             "and a single graph's are too few; pass noise= of your own with a second one"
         )
-    return list(graphs)
 
 
 def check_members(name: str, members: Any, *, graphs: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -61,17 +60,8 @@ def read(name: str, *, classes: bool) -> tuple[list[Data], Tensor, Tensor, tuple
 
 def molecule_file(name: str) -> Path:
     """Return where a file of molecules lies: in ZORRO_MOLECULES, or beside the paper's material."""
-    given, papers = os.environ.get(VARIABLE), os.environ.get(paper.VARIABLE)
-    beside = Path(papers).absolute().parent / "molecules" if papers else None
-    folder = Path(given) if given else beside
-    if folder is None or not (given or folder.is_dir()):
-        raise DatasetError(
-            f"{name} is needed but {VARIABLE} is not set: set it to the folder that holds the "
-            f"molecules"
-        )
-    if not (folder / name).is_file():
-        raise DatasetError(f"{VARIABLE}: expected a folder with a file {name}, got {folder}")
-    return folder / name
+    otherwise = "set it to the folder that holds the molecules"
+    return paper.file_beside(name, "molecules", VARIABLE, otherwise=otherwise)
 
 
 def _molecules(arrays: Arrays, *, classes: bool) -> list[Data]:

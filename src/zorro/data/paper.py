@@ -22,3 +22,22 @@ def paper_file(*parts: str) -> Path:
     if not path.is_file():
         raise DatasetError(f"{VARIABLE} is {folder}, but there is no file {'/'.join(parts)} in it")
     return path
+
+
+def file_beside(name: str, folder: str, variable: str, *, otherwise: str) -> Path:
+    """Return where a file lies that is not the paper's: in a folder of its own, or beside that.
+
+    Args:
+        name: of the file.
+        folder: beside the paper's material.
+        variable: of the environment, that names another one.
+        otherwise: what to do where there is neither.
+    """
+    given, papers = os.environ.get(variable), os.environ.get(VARIABLE)
+    beside = Path(papers).absolute().parent / folder if papers else None
+    found = Path(given) if given else beside
+    if found is None or not (given or found.is_dir()):
+        raise DatasetError(f"{name} is needed but {variable} is not set: {otherwise}")
+    if not (found / name).is_file():
+        raise DatasetError(f"{variable}: expected a folder with a file {name}, got {found}")
+    return found / name

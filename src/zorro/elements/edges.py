@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from zorro.arguments import whole_number
+from zorro.elements.types import Types
 from zorro.errors import InputError
 
 # An edge as users see it: its two nodes, and of several between the same nodes its number, 0, 1, ….
@@ -22,21 +23,49 @@ Member = int | EdgeLabel
 
 
 @dataclass(frozen=True, eq=False)
+class TypedEdges:
+    """Which columns of an edge index are of which relation.
+
+    Args:
+        relation: (e,) the relation, the same for both directions of an edge.
+        one_way: (e,) bool, whether its relation has no way back.
+        count: of relations.
+    """
+
+    relation: Tensor
+    one_way: Tensor
+    count: int
+
+    @classmethod
+    def of(cls, numbers: Tensor, types: Types) -> TypedEdges:
+        """Return which relation, as an element, each column is of, by the numbers (e,) of all."""
+        return cls(
+            torch.tensor(types.element_of, dtype=torch.long, device=numbers.device)[numbers],
+            torch.tensor(types.one_way, dtype=torch.bool, device=numbers.device)[numbers],
+            len(types.joined),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class EdgeElements:
     """The edges of a graph, or of a part of it, as elements.
 
     In an undirected graph the columns (u, v) and (v, u) are one element, of which a part of the
     graph may hold one column only. Several edges between the same nodes are elements of their own;
     those directions belong together whose attributes are equal, as far as there are such. An edge
-    from a node to itself is an element like others.
+    from a node to itself is an element like others. Where there are several relations, an edge and
+    one of another relation are never the same, and the two directions are those that the relations
+    say belong together.
 
     Args:
         of_column: (e,) each column's element.
         ends: (m, 2) the nodes of each element by their ids; of undirected ones the smaller first.
-        number: (m,) which of several between the same nodes it is.
+        number: (m,) which of several between the same nodes it is; with several relations, the
+            relation plus as many times their count.
         nodes: how many the whole graph has.
         directed: whether each column is an element of its own.
         is_turned: (e,) which columns lead from the second node to the first.
+        relations: how many there are.
     """
 
     of_column: Tensor
@@ -45,6 +74,7 @@ class EdgeElements:
     nodes: int
     directed: bool
     is_turned: Tensor
+    relations: int = 1
 
     @classmethod
     def of(
@@ -54,6 +84,7 @@ class EdgeElements:
         *,
         nodes: int,
         directed: bool,
+        typed: TypedEdges | None = None,
     ) -> EdgeElements:
         """Return the elements that columns (2, e) make up.
 
@@ -62,19 +93,26 @@ class EdgeElements:
             attributes: of the edges, each (e, …).
             nodes: how many the whole graph has.
             directed: whether each column is an element of its own.
+            typed: which column is of which relation, where there are several.
         """
         sender, receiver = edge_index.cpu().numpy()
-        low, high = sender, receiver
-        if not directed:
-            low, high = np.minimum(sender, receiver), np.maximum(sender, receiver)
+        is_one_way = np.full(sender.size, directed)
+        relation, relations = np.zeros(sender.size, dtype=np.int64), 1
+        if typed is not None:
+            is_one_way, relation = typed.one_way.cpu().numpy(), typed.relation.cpu().numpy()
+            relations = typed.count
+        low = np.where(is_one_way, sender, np.minimum(sender, receiver))
+        high = np.where(is_one_way, receiver, np.maximum(sender, receiver))
         # The last key counts first: nodes, direction, then attributes, then the place itself.
         turned_columns = sender > low
-        keys = [np.arange(sender.size), *_columns(attributes), turned_columns, high, low]
-        order = np.lexsort(keys)
+        place = np.arange(sender.size)
+        order = np.lexsort([place, *_columns(attributes), turned_columns, relation, high, low])
         low, high, turned = low[order], high[order], turned_columns[order]
-        begins = _differs(low) | _differs(high) | _differs(turned)
+        relation = relation[order]
+        begins = _differs(low) | _differs(high) | _differs(turned) | _differs(relation)
         group = np.maximum.accumulate(np.where(begins, np.arange(low.size), 0))
-        number = np.arange(low.size) - group  # within its nodes and direction
+        number = np.arange(low.size) - group  # within its nodes, relation and direction
+        number = number * relations + relation
         distinct, element = np.unique(
             np.stack([low, high, number]), axis=1, return_inverse=True
         )  # (3, m), (e,)
@@ -89,6 +127,7 @@ class EdgeElements:
             nodes=nodes,
             directed=directed,
             is_turned=torch.as_tensor(turned_columns, device=device),
+            relations=relations,
         )
 
     @property
@@ -105,7 +144,11 @@ class EdgeElements:
     def labels(self) -> list[EdgeLabel]:
         """What users call the elements: (u, v), or (u, v, k) where there are several."""
         pairs = [tuple(pair) for pair in self.ends.tolist()]
-        several = {pair for pair, number in zip(pairs, self.number.tolist(), strict=True) if number}
+        several = {
+            pair
+            for pair, number in zip(pairs, self.number.tolist(), strict=True)
+            if number or self.relations > 1
+        }
         return [
             (*pair, number) if pair in several else pair
             for pair, number in zip(pairs, self.number.tolist(), strict=True)
@@ -129,9 +172,10 @@ class EdgeElements:
         wanted = set()
         for number, edge in enumerate(_pairs(name, edges)):
             u, v = (whole_number(f"{name}[{number}]", end, self.nodes) for end in edge[:2])
-            if not self.directed and u > v:
-                u, v = v, u
             label = (u, v, *edge[2:])
+            if not self.directed and u > v and label not in self._known:
+                u, v = v, u
+                label = (u, v, *edge[2:])
             if label not in self._known:
                 there = elsewhere(u, v) if self.directed else max(elsewhere(u, v), elsewhere(v, u))
                 if label[2:] not in {(), *((k,) for k in range(there))} or there == 0:

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from zorro.elements.space import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Element, Kind, Space
+from zorro.elements.space import FEATURES, NODES, Element, Kind, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Selection:
     def overlaps(self, other: Selection) -> bool:
         """Whether an entry of a block is kept by both."""
         shared = {kind: mask & other.masks[kind] for kind, mask in self.masks.items()}
-        return any(all(bool(shared[kind].any()) for kind in block) for block in self.space.blocks)
+        return any(self._is_kept(block, shared) for block in self.space.blocks)
 
     @property
     def size(self) -> int:
@@ -96,12 +96,12 @@ class Selection:
     @cached_property
     def nodes(self) -> Tensor:
         """The rows of the block that are kept, (n,) bool."""
-        return self.space.rows_of(self.masks.get(NODES))
+        return self.space.rows_of(self.masks)
 
     @cached_property
     def features(self) -> Tensor:
         """The columns of the block that are kept, (d,) bool."""
-        return self.space.columns_of(self.masks.get(FEATURES))
+        return self.space.columns_of(self.masks)
 
     @property
     def mask(self) -> Tensor:
@@ -121,12 +121,12 @@ class Selection:
     @cached_property
     def edges(self) -> Tensor:
         """The edges that are kept, (m,) bool; all where edges are not selectable."""
-        return self.space.edges_of(self.masks.get(EDGES))
+        return self.space.edges_of(self.masks)
 
     @cached_property
     def edge_attributes(self) -> Tensor:
         """The edges whose attributes are kept, (m,) bool."""
-        return self.space.edges_of(self.masks.get(EDGE_ATTRIBUTES))
+        return self.space.attributes_of(self.masks)
 
     @property
     def keeps_no_feature(self) -> bool:
@@ -136,9 +136,13 @@ class Selection:
     @property
     def is_blank(self) -> bool:
         """Whether no entry of any block is kept, so that it is as good as nothing."""
-        return all(
-            any(self.members(kind).numel() == 0 for kind in block) for block in self.space.blocks
-        )
+        return not any(self._is_kept(block, self.masks) for block in self.space.blocks)
+
+    def _is_kept(self, block: tuple[Kind, ...], masks: Mapping[Kind, Tensor]) -> bool:
+        """Whether masks keep an entry of a block: something of each of its kinds."""
+        rows_suffice = self.space.rows_suffice and block != (FEATURES,)
+        needed = (kind for kind in block if kind != FEATURES or not rows_suffice)
+        return all(bool(masks[kind].any()) for kind in needed)
 
 
 def nothing_of(space: Space) -> Selection:

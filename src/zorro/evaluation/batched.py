@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import EDGES, FEATURES, NODES, Kind, Selection, Space
+from zorro.elements import EDGES, Kind, Selection, Space, drops_edges, redraws_features
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
 from zorro.evaluation.toggles import Pairs, Toggle, attributes_at, presence_at, values_at
@@ -245,13 +245,13 @@ class BatchedEvaluator(Evaluator):
             kind: torch.full((size,), torch.inf, device=self.device)
             for kind, size in self.space.sizes.items()
         }
-        if NODES in found or FEATURES in found:
+        if redraws_features(found):
             of_features = self._gains_of_features(selection)
             if of_features is None:
                 return None
             found.update(of_features)
-        if EDGES in found:
-            found[EDGES] = self._gains_of_edges(selection, found[EDGES])
+        if drops_edges(found):
+            found.update(self.space.by_kind_of_edges(self._gains_of_edges(selection)))
         return found
 
     def _gains_of_features(self, selection: Selection) -> Gains | None:
@@ -273,17 +273,17 @@ class BatchedEvaluator(Evaluator):
         nodes, features = total[:, selection.features].sum(1), total[selection.nodes].sum(0)
         unseen = self._unseen(~is_seen)  # (d,)
         features[unseen] = torch.inf
-        if bool((unseen & selection.features).any()):
-            nodes.fill_(torch.inf)
-        return self._by_kind(nodes, features)
+        nodes[self.space.rows_with(unseen & selection.features)] = torch.inf
+        return self.space.by_kind(nodes, features)
 
-    def _gains_of_edges(self, selection: Selection, unknown: Tensor) -> Tensor:
+    def _gains_of_edges(self, selection: Selection) -> Tensor:
         """Return the gains (m,) of edges, to first order in how strong their messages are.
 
         All edges are there then, those that a sample lacks with a strength of 0: degrees are not
         quite what they would be, which is good enough to rank by.
         """
         assert self.edges is not None
+        unknown = torch.full((self.edges.edges.count,), torch.inf, device=self.device)
         if not self._may_scale_messages:
             return unknown
         if not isinstance(self.edges, EdgeDraws):  # that keeping an edge leaves others alone

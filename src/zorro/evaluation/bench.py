@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import KEPT, Kind, Space, redraws_features
+from zorro.elements import KEPT, RELATIONS, Kind, Space, TypedBlock, redraws_features
 from zorro.errors import InputError
 from zorro.evaluation.choice import EvaluatorChoice, EvaluatorName
 from zorro.evaluation.evaluator import Evaluator, do_nothing
 from zorro.model.memory import worth_taking
+from zorro.model.packing import Packing
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws, Noise, draws_of
 from zorro.noise.draws import TrueValues
@@ -33,6 +34,7 @@ class Bench:
         keep: what may be selected.
         edges: what happens to edges that are not kept, where they are selectable.
         groups: (d,) each column's group; every column is its own when None.
+        packing: of the types, where there are several.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Bench:
         keep: Sequence[Kind] = KEPT,
         groups: Tensor | None = None,
         edges: AnyEdgeNoise | None = None,
+        packing: Packing | None = None,
     ) -> None:
         self.predictor = predictor
         self.noise = noise
@@ -56,6 +59,7 @@ class Bench:
         self._keep = tuple(keep)
         self._groups = groups
         self._edges = edges
+        self._packing = packing
         self._choice = EvaluatorChoice(predictor, wanted=wanted, memory=self.memory)
 
     def evaluator(
@@ -84,6 +88,8 @@ class Bench:
             groups=self._groups,
             edges=0 if self._edges is None else graph.edges.count,
             device=graph.x.device,
+            types=self._typed_block(graph),
+            relations=graph.relations_of_edges if RELATIONS in self._keep else None,
         )
         edges = None
         if self._edges is not None:
@@ -107,6 +113,19 @@ class Bench:
             )
         return evaluator
 
+    def _typed_block(self, graph: ComputationalGraph) -> TypedBlock | None:
+        """Return which rows and columns of a query's features are of which type."""
+        types = graph.types
+        if self._packing is None or types is None:
+            return None
+        return TypedBlock(
+            types.of_nodes(graph.candidates),
+            self._packing.type_of_columns().to(graph.x.device),
+            count=len(types.nodes),
+            unnamed=self._packing.ids,
+            relations=len(types.joined),
+        )
+
     def _draws(self, graph: ComputationalGraph, samples: range) -> Draws:
         """Return the noise of a query's features, which is none where these are not selectable."""
         if not redraws_features(self._keep):
@@ -118,4 +137,5 @@ class Bench:
             query=graph.query,
             samples=samples,
             memory=self.memory,
+            types=None if graph.types is None else graph.types.of_nodes(graph.candidates),
         )

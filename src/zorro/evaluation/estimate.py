@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy.special import betaincinv
-
-from zorro.evaluation.evidence import level, lower_bound
+from zorro.evaluation.evidence import clopper_pearson, level, lower_bound
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class FidelityEstimate:
             return 0.0
         if self.attempts:
             return lower_bound(self.hits, self.samples, self._tail)
-        return float(betaincinv(self.hits, self.samples - self.hits + 1, self._tail))
+        return clopper_pearson(self.hits, self.samples, self._tail)[0]
 
     @property
     def upper(self) -> float:
@@ -53,7 +51,7 @@ class FidelityEstimate:
             return 1.0
         if self.attempts:
             return 1 - lower_bound(self.samples - self.hits, self.samples, self._tail)
-        return float(betaincinv(self.hits + 1, self.samples - self.hits, 1 - self._tail))
+        return clopper_pearson(self.hits, self.samples, self._tail)[1]
 
     @property
     def _tail(self) -> float:

@@ -11,6 +11,7 @@ from torch import Tensor
 from zorro.cut import ComputationalGraph
 from zorro.cut.perturbed import Perturbed
 from zorro.elements import (
+    COARSE,
     EDGE_ATTRIBUTES,
     EDGES,
     FEATURES,
@@ -102,7 +103,7 @@ class Evaluator(ABC):
         """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
 
         One that is selected already is taken out instead. Rows and columns are changed where they
-        stand; with several columns to an element each set is evaluated on its own.
+        stand; with several rows, columns or edges to an element each set is evaluated on its own.
         """
         toggling = {
             NODES: self._scores_toggling_rows,
@@ -110,9 +111,9 @@ class Evaluator(ABC):
             EDGES: self._scores_toggling_edges,
             EDGE_ATTRIBUTES: self._scores_toggling_edge_attributes,
         }
-        if kind != FEATURES or self.space.groups is None:
-            return toggling[kind](selection, members)
-        return self._scores_of_each(selection, kind, members)
+        if kind in COARSE or (kind == FEATURES and self.space.groups is not None):
+            return self._scores_of_each(selection, kind, members)
+        return toggling[kind](selection, members)
 
     def _scores_of_each(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
         """Return the scores (k, S, C) of each set by itself, with one more member or less."""
@@ -150,13 +151,21 @@ class Evaluator(ABC):
 
         They are taken evenly from all, two neighbours at a time, which share random words.
         """
+        return self.on_few(samples).gains(selection)
+
+    def on_few(self, samples: int) -> Evaluator:
+        """Return an evaluator on so many of the samples, or on all if there are no more."""
         if samples >= self.samples:
-            return self.gains(selection)
+            return self
         if self._few is None or self._few.samples != samples:
-            each = torch.arange(samples, device=self.device)
-            before = each // 2 * ((self.samples - samples) // 2) // max(1, (samples - 1) // 2)
-            self._few = self.only(each + 2 * before)
-        return self._few.gains(selection)
+            self._few = self.only(self.few(samples))
+        return self._few
+
+    def few(self, samples: int) -> Tensor:
+        """Return the numbers of so many of the samples, evenly from all and two by two."""
+        each = torch.arange(samples, device=self.device)
+        before = each // 2 * ((self.samples - samples) // 2) // max(1, (samples - 1) // 2)
+        return each + 2 * before
 
     @property
     def _evaluations_on_few(self) -> int:
@@ -195,8 +204,3 @@ class Evaluator(ABC):
     def hits_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
         """Return the hits (k, S) of a selection with one of a kind's members added or taken out."""
         return self.event.happens(self.scores_toggling(selection, kind, members))
-
-    def _by_kind(self, nodes: Tensor, columns: Tensor) -> Gains:
-        """Return gains of rows (n,) and columns (d,) as gains of the selectable elements."""
-        every: Gains = {NODES: nodes, FEATURES: self.space.by_group(columns)}
-        return {kind: gained for kind, gained in every.items() if kind in self.space.kinds}

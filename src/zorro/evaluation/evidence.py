@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import betainc, betaincc, betaln
+from scipy.special import betainc, betaincc, betaincinv, betaln
 
 _OF_NOTHING = 0.1  # the share of δ that may be spent on the empty set
 _STEPS = 60  # of a bisection, far below any digit that is shown
@@ -41,6 +41,25 @@ def lower_bound(hits: int, samples: int, delta: float) -> float:
         else:
             high = middle
     return low
+
+
+def clopper_pearson(hits: int, samples: int, tail: float) -> tuple[float, float]:
+    """Return both ends of Clopper and Pearson's exact interval of a share of a fixed number.
+
+    The same as `scipy.stats.binomtest(…).proportion_ci()`, which takes a hundred times as long.
+
+    >>> [round(end, 3) for end in clopper_pearson(87, 100, 0.025)]
+    [0.788, 0.929]
+
+    Args:
+        hits: of the samples.
+        samples: how many there were; 0 leaves everything open.
+        tail: the probability with which the share may be beyond either end.
+    """
+    misses = samples - hits
+    lower = float(betaincinv(hits, misses + 1, tail)) if hits else 0.0
+    upper = float(betaincinv(hits + 1, misses, 1 - tail)) if misses else 1.0
+    return lower, upper
 
 
 def hits_needed(tau: float, delta: float, samples: int) -> int | None:

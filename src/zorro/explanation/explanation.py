@@ -14,19 +14,42 @@ from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
 
 from zorro.arguments import check_choice
-from zorro.elements import EDGES, FEATURES, KEPT, KINDS, NODES, Kind, redraws_features
-from zorro.elements.edges import EdgeLabel, Member, edge_columns, named
+from zorro.elements import (
+    EDGE_ATTRIBUTES,
+    EDGES,
+    FEATURES,
+    KINDS,
+    NODES,
+    RELATIONS,
+    TYPES,
+    Kind,
+    redraws_features,
+)
+from zorro.elements.edges import EdgeLabel, Member, edge_columns
 from zorro.elements.groups import gathered
 from zorro.elements.space import BLOCKS
+from zorro.elements.types import Relation, Types
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation.band import band
 from zorro.explanation.formats import FORMAT, up_to_date
+from zorro.explanation.losses import ElementLoss, Losses
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import Claim, phrases, text
+from zorro.explanation.typed import (
+    TypedMembers,
+    counted_by_type,
+    counted_in_words,
+    edges_by_relation,
+    features_by_type,
+    grouped_members,
+    listed_by_type,
+    named_member,
+    nodes_by_type,
+)
 from zorro.files.plain_json import parse
 from zorro.files.typed_values import rebuilt
-from zorro.graph.names import Names
+from zorro.graph.names import Names, label
 from zorro.question import Query
 from zorro.question.decision import Side, StaysAhead, Versus
 from zorro.question.parameters import Parameters
@@ -166,6 +189,8 @@ class Explanation:
     value: PredictedValue | None = None
     label: int | None = None  # the class says whether it is there: 1 or 0
     ahead: StaysAhead | None = None  # of the query's rivals, if the answer is that
+    types: Types | None = None  # of nodes and edges, where there are several
+    losses: Losses | None = None  # what each element is worth; None where that was not measured
 
     @property
     def node(self) -> int:
@@ -177,14 +202,35 @@ class Explanation:
         return self.query.index
 
     @property
-    def nodes(self) -> tuple[int, ...]:
-        """V_s, the selected nodes."""
-        return tuple(map(_number, self.selected.get(NODES, ())))
+    def nodes(self) -> TypedMembers[int]:
+        """V_s, the selected nodes; with several types `nodes["author"]` are those of one."""
+        nodes = tuple(map(_number, self.selected.get(NODES, ())))
+        return grouped_members(nodes, self.types, nodes_by_type)
 
     @property
-    def features(self) -> tuple[int, ...]:
-        """F_s, the selected features."""
-        return tuple(map(_number, self.selected.get(FEATURES, ())))
+    def features(self) -> TypedMembers[int]:
+        """F_s, the selected features; with several types `features["author"]` are those of one."""
+        features = tuple(map(_number, self.selected.get(FEATURES, ())))
+        return grouped_members(features, self.types, features_by_type)
+
+    @property
+    def node_types(self) -> tuple[str, ...]:
+        """The selected types of nodes, where sets are of whole types."""
+        return tuple(self.called(TYPES)) if self.types is not None else ()
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The selected relations, where sets are of whole relations."""
+        types = self.types
+        if types is None:
+            return ()
+        return tuple(types.relation_of(_number(each)) for each in self.selected.get(RELATIONS, ()))
+
+    def called(self, kind: Kind) -> list[str]:
+        """Return what the selected elements of a kind are called, with their types."""
+        if self.types is None:
+            raise InputError("types: expected several, with which elements are called, got one")
+        return [named_member(kind, member, self.types) for member in self.selected.get(kind, ())]
 
     @property
     def feature_elements(self) -> list[tuple[int, ...]]:
@@ -192,15 +238,38 @@ class Explanation:
         return gathered(self.features, self.parameters.feature_groups)
 
     @property
-    def edges(self) -> tuple[EdgeLabel, ...]:
-        """The selected edges, each by its nodes (u, v), or (u, v, k) if there are several."""
-        return tuple(edge for edge in self.selected.get(EDGES, ()) if isinstance(edge, tuple))
+    def edges(self) -> TypedMembers[EdgeLabel]:
+        """The selected edges, each by its nodes (u, v), or (u, v, k) if there are several.
+
+        With several types `edges["author", "writes", "paper"]` are those of one relation.
+        """
+        edges = tuple(edge for edge in self.selected.get(EDGES, ()) if isinstance(edge, tuple))
+        return grouped_members(edges, self.types, edges_by_relation)
 
     def elements(self, kind: str) -> list[tuple[Member, ...]]:
         """Return what is kept of a kind, element by element: a group of features is one."""
         if kind == FEATURES:
             return [*self.feature_elements]
         return [(member,) for member in self.selected.get(kind, ())]
+
+    def ordered(self, kind: str) -> list[tuple[Member, ...]]:
+        """Return what is kept of a kind, that first without which most is lost.
+
+        In the order of ids where that was not measured.
+        """
+        every = self.elements(kind)
+        if self.losses is None:
+            return every
+        place = {loss.members: at for at, loss in enumerate(self.losses.of.get(kind, ()))}
+        return sorted(every, key=lambda members: place.get(members, len(place)))
+
+    def loss(self, kind: str) -> list[ElementLoss]:
+        """Return the fidelity that is lost without each element of a kind, the largest first.
+
+        Each with its interval, on samples that the search has not seen. Empty where that was not
+        measured.
+        """
+        return [] if self.losses is None else self.losses.intervals(kind)
 
     @property
     def probability(self) -> float:
@@ -281,6 +350,7 @@ class Explanation:
             attributes: edge-level tensors (E, …) that the model gets, all of them by their names:
                 where there are several edges between the same nodes, they say which is which.
         """
+        self._refuse_types()
         if EDGES not in self.selected:
             return torch.ones(edge_index.size(1), device=edge_index.device)
         given, expected = sorted(attributes or {}), sorted(self.graph.edge_inputs)
@@ -307,6 +377,8 @@ class Explanation:
             predicted_class=self.predicted_class,
             probability=None if self.predicted_class is None else self.probability,
             kept={kind: len(self.elements(kind)) for kind in self.selected},
+            rows_suffice=self._rows_suffice,
+            counted=self._told_by_type,
             status=self.status,
             tau=self.parameters.tau,
             shown=certificate.tau if certificate else self.parameters.tau,
@@ -321,7 +393,49 @@ class Explanation:
             side=self.value.side if self.value else None,
             label=self.label,
             answer=self.answer,
+            weightiest=self._weightiest(),
+            without_itself=self._is_without_itself,
         )
+
+    def _weightiest(self) -> tuple[tuple[str, tuple[Member, ...], float], ...]:
+        """Return of each kind the element without which most is surely lost, and how much."""
+        if self.types is not None:
+            return ()
+        first = [(kind, loss) for kind in self.selected for loss in self.loss(kind)[:1]]
+        first.sort(key=lambda one: -one[1].value)
+        return tuple((kind, one.members, one.value) for kind, one in first if one.lower > 0)
+
+    @property
+    def _is_without_itself(self) -> bool:
+        """Whether nodes are kept, and not the one that was asked about."""
+        return (
+            self.query.level == "node" and bool(self.nodes) and (self.query.index not in self.nodes)
+        )
+
+    @property
+    def _told_by_type(self) -> dict[str, str]:
+        """What is kept of each kind in words, where there are several types."""
+        if len(self._known_types) < 2:
+            return {}
+        told: dict[str, str] = {}
+        if TYPES in self.selected:
+            told[TYPES] = f"all {' and '.join(self.node_types)} nodes"
+        if RELATIONS in self.selected:
+            told[RELATIONS] = f"all edges {' and '.join(self.called(RELATIONS))}"
+        by_type: dict[Kind, Sequence[Any]] = {
+            NODES: self.nodes,
+            FEATURES: self.features,
+            EDGES: self.edges,
+        }
+        for kind, members in by_type.items():
+            if members and isinstance(members, TypedMembers):
+                told[kind] = counted_in_words(kind, members)
+        return told
+
+    @property
+    def _rows_suffice(self) -> bool:
+        """Whether a kept node keeps something of itself though no feature is kept."""
+        return self.types is not None and self.graph.num_features > self.types.num_features
 
     def sentence(self, names: Names | None = None) -> str:
         """Say what was found and how sure that is, in the words of the data set."""
@@ -371,6 +485,7 @@ class Explanation:
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
         """
+        self._refuse_types()
         rows = self._indicator(NODES, self.graph.num_nodes).unsqueeze(1)  # (N, 1)
         columns = self._indicator(FEATURES, self.graph.num_features).unsqueeze(0)  # (1, d)
         masks = {
@@ -399,6 +514,7 @@ class Explanation:
             edge_attributes: as of `edge_mask`.
         """
         check_choice("node_mask_type", node_mask_type, get_args(MaskType))
+        self._refuse_types()
         carried = {"x": x, "edge_index": edge_index}
         if EDGES in self.selected:
             if edge_index is None:
@@ -409,6 +525,14 @@ class Explanation:
         return PygExplanation(
             **{name: value for name, value in carried.items() if value is not None}
         )
+
+    def _refuse_types(self) -> None:
+        """Refuse a mask of all nodes or edges where they are of several types."""
+        if self.types is not None:
+            raise InputError(
+                "explanation: expected one of a graph of one type, got several: masks by type are "
+                "those of zorro.ZorroExplainer behind PyG's Explainer"
+            )
 
     def _indicator(self, kind: Kind, size: int) -> Tensor:
         """Return ones for what is kept of a kind: for all of it if it is not selectable."""
@@ -426,11 +550,16 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        width = max(len(label) for label, _ in self._lines())
-        return "\n".join(f"{label:<{width}}  {text}" for label, text in self._lines())
+        return self.described()
+
+    def described(self, names: Names | None = None) -> str:
+        """Return all that there is to say, a line each, in the words of the data set."""
+        lines = self._lines(names or Names())
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)
 
     def _repr_html_(self) -> str:
-        return card(phrases(self.claim), self._lines(), drawing=self.band_svg())
+        return card(phrases(self.claim), self._lines(Names()), drawing=self.band_svg())
 
     def band_svg(self) -> str:
         """Return a value in the band that it may not leave; nothing if the answer is no value."""
@@ -443,11 +572,17 @@ class Explanation:
         condition = "only while that is so, " if self.status == "conditional" else ""
         return f"{condition}{_claim(certificate)}"
 
-    def _against(self) -> str:
+    def _against(self, names: Names | None = None) -> str:
         if self.versus is None:
             return ""
         how = "rather than" if self.versus.contrast == "beats" else "or any other than"
-        return f" {how} {self.versus.other}"
+        named = label((names or Names()).classes, self.versus.other)
+        return f" {how} {named or self.versus.other}"
+
+    def _answer_in(self, names: Names) -> str:
+        is_class = self.predicted_class is not None and self.label is None
+        named = label(names.classes, self.predicted_class or 0) if is_class else None
+        return f"{self.answer}, {named}" if named else self.answer
 
     def _how_sure(self) -> str:
         if self.predicted_class is not None:
@@ -455,14 +590,16 @@ class Explanation:
         least = self.least_tolerance
         return "" if least is None else f" ({least:.3g} would have been enough)"
 
-    def _lines(self) -> list[tuple[str, str]]:
+    def _lines(self, names: Names) -> list[tuple[str, str]]:
         p = self.parameters
         seen = self.search_fidelity
+        said = f"{self._answer_in(names)}{self._against(names)}{self._how_sure()}"
         return [
-            (self.query.level, self.query.label),
-            ("prediction", f"{self.answer}{self._against()}{self._how_sure()}"),
+            (self.query.kind, self.query.label),
+            ("prediction", said),
             ("rests on", self._counts),
-            *((_spelled(kind), _listed(members)) for kind, members in self.selected.items()),
+            *((_spelled(kind), self._listed(kind, names)) for kind in self.selected),
+            *([("order", self._order)] if self.losses else []),
             (
                 "fidelity",
                 f"{_interval(self.fidelity)} on {self._measured_on()} "
@@ -480,10 +617,32 @@ class Explanation:
             ),
         ]
 
+    def _listed(self, kind: str, names: Names) -> str:
+        if self.types is not None:
+            members = [member for members in self.ordered(kind) for member in members]
+            return listed_by_type(kind, members, self.types)
+        lost = {loss.members: f" ({loss.value:+.2f})" for loss in _turned(self.loss(kind))}
+        return _listed(
+            [
+                f"{'+'.join(names.member(kind, member) for member in members)}"
+                f"{lost.get(members, '')}"
+                for members in self.ordered(kind)
+            ]
+        )
+
+    @property
+    def _order(self) -> str:
+        assert self.losses is not None
+        return (
+            f"by what the fidelity changes without each, on {self.losses.samples} samples that "
+            "the search has not seen"
+        )
+
     @property
     def _looked_at(self) -> str:
         g = self.graph
-        size = f"{g.candidates} nodes × {g.num_features} features"
+        features = g.num_features if self.types is None else self.types.num_features
+        size = f"{g.candidates} nodes × {features} features"
         if EDGES in self.selected:
             size += f", {g.edge_elements} edges"
         if self.query.level == "graph":
@@ -502,10 +661,21 @@ class Explanation:
     @property
     def _counts(self) -> str:
         return " and ".join(
-            " × ".join(f"{len(self.elements(kind))} {_spelled(kind)}" for kind in block)
+            " × ".join(self._counted(kind) for kind in block)
             for block in ([kind for kind in block if kind in self.selected] for block in BLOCKS)
             if block
         )
+
+    def _counted(self, kind: Kind) -> str:
+        text = f"{len(self.elements(kind))} {_spelled(kind)}"
+        by_type = {NODES: self.nodes, FEATURES: self.features, EDGES: self.edges}.get(kind)
+        if isinstance(by_type, TypedMembers) and by_type and len(self._known_types) > 1:
+            text += f" ({counted_by_type(by_type)})"
+        return text
+
+    @property
+    def _known_types(self) -> tuple[str, ...]:
+        return () if self.types is None else self.types.names
 
     def _measured_on(self) -> str:
         if self.fidelity.attempts:
@@ -559,7 +729,7 @@ def _check_sound(explanation: Explanation) -> None:
             raise ValueError(f"selected: expected {', '.join(KINDS)}, got {kind[:40]}")
         for member in members:
             is_edge = isinstance(member, tuple) and len(member) in (2, 3)
-            if is_edge != (kind not in KEPT):
+            if is_edge != (kind in (EDGES, EDGE_ATTRIBUTES)):
                 raise ValueError(f"selected.{kind}: expected {_EXPECTED[is_edge]}, got {member}")
     if sum(each is not None for each in (e.predicted_class, e.value, e.ahead)) != 1:
         raise ValueError("predicted_class: expected a class or a value, or what a link is ahead of")
@@ -593,6 +763,11 @@ def _interval(estimate: FidelityEstimate) -> str:
     return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
 
 
-def _listed(members: Sequence[Member], *, most: int = 20) -> str:
-    text = ", ".join(named(member) for member in members[:most]) or "none"
-    return text if len(members) <= most else f"{text}, … ({len(members) - most} more)"
+def _listed(texts: Sequence[str], *, most: int = 20) -> str:
+    text = ", ".join(texts[:most]) or "none"
+    return text if len(texts) <= most else f"{text}, … ({len(texts) - most} more)"
+
+
+def _turned(losses: Sequence[ElementLoss]) -> list[ElementLoss]:
+    """Return losses as what the fidelity changes by."""
+    return [dataclasses.replace(one, value=0.0 - one.value) for one in losses]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-FORMAT = 3  # what is written now; what has no number is of the first
+FORMAT = 5  # what is written now; what has no number is of the first
 
 
 def up_to_date(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,7 +17,9 @@ def up_to_date(values: Mapping[str, Any]) -> dict[str, Any]:
     written = rest.pop("format", 1)
     if written == 1:
         return _from_the_first(rest)
-    if written not in (2, FORMAT):  # of the second all answers are classes, as is left out
+    # Of the second all answers are classes, up to the third there is one type, and up to the fourth
+    # nothing is said of single elements: left out.
+    if written not in (2, 3, 4, FORMAT):
         raise ValueError(f"format: expected 1 to {FORMAT}, got {str(written)[:40]}")
     return rest
 

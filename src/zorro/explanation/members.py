@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Element, Space
+from zorro.elements import COARSE, EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Element, Space
 from zorro.elements.edges import Member
 
 
@@ -16,6 +16,8 @@ def ids_of(element: Element, space: Space, graph: ComputationalGraph) -> tuple[M
         graph: that the query is explained on.
     """
     kind, place = element
+    if kind in COARSE:
+        return (place,)
     if kind == NODES:
         return (int(graph.candidates[place]),)
     if kind == FEATURES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import SupportsIndex
 
@@ -16,14 +17,17 @@ from zorro.elements import (
     EDGES,
     FEATURES,
     NODES,
+    RELATIONS,
+    TYPES,
     Kind,
     Selection,
-    Space,
     redraws_features,
 )
+from zorro.elements.types import Relation
 from zorro.errors import InputError
 from zorro.evaluation import FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator
+from zorro.explanation.typed import chosen_coarse, global_edges, global_features, global_nodes
 from zorro.model.inference_mode import outside_inference_mode
 
 
@@ -61,6 +65,8 @@ class Meter:
         features: Iterable[SupportsIndex] | None = None,
         edges: Iterable[Sequence[SupportsIndex]] | None = None,
         edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
+        types: Iterable[str] | None = None,
+        relations: Iterable[Relation] | None = None,
     ) -> FidelityEstimate:
         """Measure the RDT-fidelity of a set.
 
@@ -71,9 +77,17 @@ class Meter:
             edges: pairs of nodes; all when None. Only where edges are selectable. Edges that the
                 prediction cannot see make no difference.
             edge_attributes: edges that keep their attributes; all when None, likewise.
+            types: names of types whose nodes are kept; all when None. Where there are several
+                types, nodes and features are given by type, and edges by relation.
+            relations: whose edges are kept; all when None.
         """
         chosen = self.selection(
-            nodes=nodes, features=features, edges=edges, edge_attributes=edge_attributes
+            nodes=nodes,
+            features=features,
+            edges=edges,
+            edge_attributes=edge_attributes,
+            types=types,
+            relations=relations,
         )
         return self.judged(self.scores(chosen))
 
@@ -94,15 +108,36 @@ class Meter:
         features: Iterable[SupportsIndex] | None = None,
         edges: Iterable[Sequence[SupportsIndex]] | None = None,
         edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
+        types: Iterable[str] | None = None,
+        relations: Iterable[Relation] | None = None,
     ) -> Selection:
         """Return a set as a selection, given as `fidelity` takes it."""
-        graph = self.graph
-        columns = torch.arange(graph.x.size(1), device=graph.x.device)
+        graph, space = self.graph, self.evaluator.space
+        kinds = space.kinds
+        known = graph.types
+        if known is not None:
+            nodes = None if nodes is None else global_nodes("nodes", nodes, known)
+            features = None if features is None else global_features("features", features, known)
+            if edges is not None and EDGES in kinds:
+                labels = graph.edges.labels
+                edges = global_edges("edges", edges, known, labels, self._edges_between)
+        named = graph.x.size(1) - (0 if space.types is None else space.types.unnamed)
+        columns = torch.arange(named, device=graph.x.device)
         masks: dict[Kind, Tensor] = {
             NODES: _chosen("nodes", nodes, graph.num_nodes, of=graph.candidates),
-            FEATURES: _chosen("features", features, columns.numel(), of=columns),
+            FEATURES: _chosen("features", features, max(1, named), of=columns),
         }
-        kinds = self.evaluator.space.kinds
+        for coarse, given in ((TYPES, types), (RELATIONS, relations)):
+            if coarse in kinds and known is not None:
+                names = known.names if coarse == TYPES else known.relations
+                wanted = names if given is None else given
+                masks[coarse] = chosen_coarse(coarse, wanted, known, graph.x.device)
+            elif given is not None:
+                raise InputError(f"{coarse}: expected None unless keep has {coarse!r}")
+        if TYPES in kinds:
+            if nodes is not None:
+                raise InputError("nodes: expected None where keep has 'types'")
+            del masks[NODES]
         for kind, members in ((NODES, nodes), (FEATURES, features)):
             if members is not None and not redraws_features(kinds):
                 raise InputError(f"{kind}: expected None where keep has no nodes and no features")
@@ -115,14 +150,7 @@ class Meter:
                     masks[kind] = graph.edges.chosen(kind, pairs, elsewhere=self._edges_between)
             elif pairs is not None:
                 raise InputError(f"{kind}: expected None unless keep has {kind!r}")
-        space = Space(
-            graph.candidates.numel(),
-            columns.numel(),
-            kinds=tuple(masks),
-            edges=self.evaluator.space.edges,
-            device=graph.x.device,
-        )
-        return Selection(space, masks)
+        return Selection(replace(space, kinds=tuple(masks), groups=None), masks)
 
     @cached_property
     def evaluator(self) -> Evaluator:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from zorro.elements.space import BLOCKS
+from zorro.elements.edges import Member
+from zorro.elements.space import BLOCKS, FEATURES, NODES
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.graph.names import Names
 from zorro.question import Level, Query
@@ -44,6 +45,10 @@ class Claim:
         answer: what the model says, in a word or two.
         label: the label that the model was asked about, if it has several; the class says whether
             it is there.
+        weightiest: elements without which the most is lost: of which kind, which, and how much.
+        without_itself: whether nodes are kept and the one that was asked about is not among them.
+        rows_suffice: whether a kept node keeps something of itself though no feature is kept.
+        counted: what is kept of a kind in words, where there are several types to be told.
     """
 
     query: Query
@@ -64,12 +69,21 @@ class Claim:
     side: str | None = None
     label: int | None = None
     answer: str = ""
+    rows_suffice: bool = False
+    weightiest: Sequence[tuple[str, tuple[Member, ...], float]] = ()
+    without_itself: bool = False
+    counted: Mapping[str, str] = field(default_factory=dict)
 
 
 def phrases(claim: Claim, names: Names | None = None) -> list[Phrase]:
     """Return the claim in pieces, the classes stressed."""
     names = names or Names()
-    return [*_prediction(claim, names), *_worlds(claim, names), *_remarks(claim)]
+    return [
+        *_prediction(claim, names),
+        *_worlds(claim, names),
+        *_inside(claim, names),
+        *_remarks(claim),
+    ]
 
 
 def text(phrases: Sequence[Phrase]) -> str:
@@ -114,22 +128,42 @@ def _answer(claim: Claim, names: Names) -> str:
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
     kept = _kept(claim, names)
     if claim.sure is not None:
-        least = f"≥{_NBSP}{_percent(claim.shown)}"
-        share = f"in {least} of all random worlds ({_percent(claim.sure)} sure)."
+        least = f"≥{_NBSP}{percent(claim.shown)}"
+        share = f"in {least} of all random worlds ({percent(claim.sure)} sure)."
         return [(f"{kept} ", False), *_event(claim, names, "keeps"), (f" {share}", False)]
     measured = claim.fidelity
     share = (
-        f"in {_percent(measured.value)} of {measured.samples:,} random worlds "
-        f"({_percent(measured.confidence)} interval: {_percent(measured.lower)} to "
-        f"{_percent(measured.upper)}). Nothing is proved: {_why_not_proved(claim)}."
+        f"in {percent(measured.value)} of {measured.samples:,} random worlds "
+        f"({percent(measured.confidence)} interval: {percent(measured.lower)} to "
+        f"{percent(measured.upper)}). Nothing is proved: {_why_not_proved(claim)}."
     )
     return [(f"{kept} ", False), *_event(claim, names, "kept"), (f" {share}", False)]
+
+
+def _inside(claim: Claim, names: Names) -> list[Phrase]:
+    """Say what matters most among what is kept, and what one might look for there in vain."""
+    said: list[Phrase] = []
+    if claim.without_itself:
+        said.append((f" The {names.node} itself is not among what is kept.", False))
+    if claim.weightiest:
+        each = [
+            f"{_element(claim, kind, members, names)} ({percent(loss)} of all worlds)"
+            for kind, members, loss in claim.weightiest
+        ]
+        said.append((f" Most is lost without {' and '.join(each)}.", False))
+    return said
+
+
+def _element(claim: Claim, kind: str, members: tuple[Member, ...], names: Names) -> str:
+    if kind == NODES and claim.query.level == "node" and members == (claim.query.index,):
+        return f"the {names.node} itself"
+    return names.element(kind, members)
 
 
 def _remarks(claim: Claim) -> list[Phrase]:
     said: list[Phrase] = []
     if claim.chance is not None:
-        share = f"{_percent(claim.chance.value)} of {claim.chance.samples:,}"
+        share = f"{percent(claim.chance.value)} of {claim.chance.samples:,}"
         said.append((f" Chance alone gives it in {share}.", False))
     if claim.status == "nothing needed":
         said.append(
@@ -157,16 +191,31 @@ def _what_else(claim: Claim) -> str:
 
 def _kept(claim: Claim, names: Names) -> str:
     blocks = [[kind for kind in block if kind in claim.kept] for block in BLOCKS]
-    filled = [block for block in blocks if block and all(claim.kept[kind] for kind in block)]
-    size = " and ".join(
-        f"{_NBSP}×{_NBSP}".join(names.counted(kind, claim.kept[kind]) for kind in block)
-        for block in filled
-    )
+    filled = [block for block in blocks if block and _is_filled(claim, block)]
+    size = " and ".join(_block(claim, block, names) for block in filled)
     if claim.status == "nothing needed" or not filled:
         return "Even keeping nothing fixed"
     if claim.status == "everything needed":
         return f"Keeping everything fixed that was looked at ({size})"
     return f"Keeping {size} fixed"
+
+
+def _block(claim: Claim, block: Sequence[str], names: Names) -> str:
+    """Return how much is kept of kinds that are kept together."""
+    parts = [
+        claim.counted.get(kind) or names.counted(kind, claim.kept[kind])
+        for kind in block
+        if claim.kept[kind]
+    ]
+    if len(parts) > 1:
+        parts = [f"({part})" if " and " in part else part for part in parts]
+    return f"{_NBSP}×{_NBSP}".join(parts)
+
+
+def _is_filled(claim: Claim, block: Sequence[str]) -> bool:
+    """Whether something is kept by what is kept of a block's kinds."""
+    suffice = claim.rows_suffice and len(block) > 1
+    return all(claim.kept[kind] for kind in block if kind != FEATURES or not suffice)
 
 
 def _event(claim: Claim, names: Names, verb: str) -> list[Phrase]:
@@ -191,9 +240,8 @@ def _event(claim: Claim, names: Names, verb: str) -> list[Phrase]:
 
 def _why_not_proved(claim: Claim) -> str:
     return {
-        "budget exhausted": f"the search ended at its limits before {_percent(claim.tau)} was "
-        "shown",
-        "everything needed": f"no smaller set reached {_percent(claim.tau)}",
+        "budget exhausted": f"the search ended at its limits before {percent(claim.tau)} was shown",
+        "everything needed": f"no smaller set reached {percent(claim.tau)}",
     }.get(claim.status, "no certificate was asked for")
 
 
@@ -206,6 +254,6 @@ def _probability(value: float) -> str:
     return f"={_NBSP}" + f"{value:.2f}".removeprefix("0")
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Return a share in percent."""
     return f"{round(100 * share, 1):g}{_NBSP}%"

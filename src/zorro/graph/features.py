@@ -108,6 +108,21 @@ class TensorFeatures:
         """Return the rows of `nodes` (n,), dense, (n, d)."""
         return self._rows.of(nodes)
 
+    def block(self, nodes: Tensor, columns: slice) -> Tensor:
+        """Return some columns of some rows (n,), dense or sparse as all of them are."""
+        if self._x.layout == torch.strided:
+            return self._x[nodes][:, columns]
+        rows = self._x if self._x.is_sparse else self._x.to_sparse(layout=torch.sparse_coo)
+        some = rows.index_select(0, nodes).coalesce()
+        row, column = some.indices()
+        mine = (column >= columns.start) & (column < columns.stop)
+        return torch.sparse_coo_tensor(
+            torch.stack([row[mine], column[mine] - columns.start]),
+            some.values()[mine],
+            (nodes.numel(), columns.stop - columns.start),
+            check_invariants=False,
+        ).coalesce()
+
     def by_column(self) -> ColumnValues:
         """Return the non-zero values of each column."""
         return ColumnValues.of(self._x)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from zorro.elements.types import Types
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges, edges_of
 from zorro.graph.extras import Extras
@@ -25,12 +26,14 @@ class Graph:
         edge_index: (2, E), or the edges of a stored graph.
         model_kwargs: further arguments of the model.
         directed: whether the two directions of an edge are two edges.
+        types: of nodes and edges, where there are several.
     """
 
     x: Tensor | Features
     edge_index: Tensor | Edges
     model_kwargs: Mapping[str, Any] = field(default_factory=dict)
     directed: bool = False
+    types: Types | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -60,8 +63,11 @@ class Graph:
             name: value.to(device) if isinstance(value, Tensor) else value
             for name, value in self.model_kwargs.items()
         }
-        return Graph(self.x.to(device), self.edge_index.to(device), kwargs, self.directed)
+        return replace(
+            self, x=self.x.to(device), edge_index=self.edge_index.to(device), model_kwargs=kwargs
+        )
 
     def __reduce__(self) -> tuple[type[Graph], tuple[Any, ...]]:
         """Travel as it was given, without what was made of it."""
-        return Graph, (self.x, self.edge_index, dict(self.model_kwargs), self.directed)
+        kwargs = dict(self.model_kwargs)
+        return Graph, (self.x, self.edge_index, kwargs, self.directed, self.types)

@@ -23,13 +23,13 @@ class Grad:
     With A = ∂ log p_class / ∂X, `"masks"` takes the gradient with respect to a factor on each row
     and on each column of X, at factors of 1:
 
-    nodes(i) = |Σ_j X_ij A_ij| and features(j) = |Σ_i X_ij A_ij|,
+    `nodes(i) = |Σ_j X_ij A_ij|` and `features(j) = |Σ_i X_ij A_ij|`,
 
     a reading of "the gradient of the rows and columns" (Section 6.4), chosen because its sizes are
     nearest to the published ones for GCN, GAT and APPNP; GIN's are larger than published.
 
-    `"entries"` takes that of single entries, Σ_j |A_ij| and Σ_i |A_ij|; it ranks features that no
-    node has, too. Values are left as they are: as soft masks the first are so small that they
+    `"entries"` takes that of single entries, `Σ_j |A_ij|` and `Σ_i |A_ij|`; it ranks features that
+    no node has, too. Values are left as they are: as soft masks the first are so small that they
     keep next to nothing of the input.
 
     `"edges"` takes that of weights on edges (see `edge_gradient`) and ranks these by its magnitude,
@@ -59,7 +59,7 @@ class Grad:
 class GradInput:
     """The gradient times the input, entry by entry, summed by rows and by columns.
 
-    nodes(i) = Σ_j |X_ij A_ij| and features(j) = Σ_i |X_ij A_ij|, A = ∂ log p_class / ∂X
+    `nodes(i) = Σ_j |X_ij A_ij|` and `features(j) = Σ_i |X_ij A_ij|`, A = ∂ log p_class / ∂X
     (Section 6.4). Unlike in `"grad"`, what speaks for the class and what speaks against it do not
     cancel out.
     """

@@ -13,7 +13,7 @@ from zorro.metrics.mask import checked_hard_mask
 def homophily(selected: Tensor, *, query: int, labels: Tensor) -> float:
     """Share of the selected nodes, the query aside, that have the query's label.
 
-    |{v ∈ V_s ∖ q : label(v) = label(q)}| / |V_s ∖ q| (Section 8). The true labels give the
+    `|{v ∈ V_s ∖ q : label(v) = label(q)}| / |V_s ∖ q|` (Section 8). The true labels give the
     paper's true homophily, the model's predicted ones its predicted homophily. NaN where no node
     but the query is selected: leave such queries out of a mean, for instance with
     `torch.nanmean`.

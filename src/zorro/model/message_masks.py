@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.nn import MessagePassing
 
+from zorro.model.hetero_model import HeteroModel
+
 
 def passes_messages(model: nn.Module) -> bool:
     """Whether a model has layers of PyG whose messages can be scaled."""
@@ -27,6 +29,13 @@ def message_masks(model: nn.Module, mask: Tensor, edge_index: Tensor) -> Iterato
         mask: (e,).
         edge_index: (2, e), that the model is called with.
     """
+    if isinstance(model, HeteroModel):
+        model.message_mask = mask  # it tells its layers, relation by relation
+        try:
+            yield
+        finally:
+            model.message_mask = None
+        return
     set_masks(model, mask, edge_index, apply_sigmoid=False)
     try:
         yield

@@ -26,17 +26,29 @@ _HOPS_PER_LAYER: dict[str, Callable[[Any], int]] = {
 def hops_of(model: nn.Module) -> int:
     """Count the hops of the message-passing layers of `model`.
 
-    A layer that is used twice is counted once, layers beside one another are counted as if one
-    followed the other, and message passing written without PyG's layers is not seen: it is where
-    the search for the model's reach begins (see `cut.reach`).
+    A layer that is used twice is counted once; layers beside one another are counted as if one
+    followed the other, but for those of relations, which are one layer; and message passing
+    written without PyG's layers is not seen: it is where the search for the model's reach begins
+    (see `cut.reach`).
     """
     total = 0
     inside: set[int] = set()  # layers that belong to another layer, which counts for both
     for layer in model.modules():
-        if isinstance(layer, MessagePassing) and id(layer) not in inside:
+        if _is_by_relation(layer) and id(layer) not in inside:
+            total += max(hops_of(each) for each in layer.children())
+            inside.update(id(part) for part in layer.modules())
+        elif isinstance(layer, MessagePassing) and id(layer) not in inside:
             total += _HOPS_PER_LAYER.get(type(layer).__name__, lambda _: 1)(layer)
             inside.update(id(part) for part in layer.modules())
     return total
+
+
+def _is_by_relation(module: nn.Module) -> bool:
+    """Whether a module holds a layer for each relation, as PyG names them: a__to__b."""
+    return isinstance(module, nn.ModuleDict) and any(
+        len(name.strip("<>").split("___" if "___" in name else "__")) == 3
+        for name, _ in module.named_children()
+    )
 
 
 def flow_of(model: nn.Module) -> str:

@@ -16,7 +16,7 @@ import safetensors.torch
 import torch
 import torch_geometric
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from zorro.data.catalogue import canonical_name
 from zorro.data.graph_dataset import GraphDataset
@@ -29,6 +29,7 @@ from zorro.models.evaluation import accuracy
 from zorro.models.graph_evaluation import graph_accuracy, graph_errors, graph_inputs
 from zorro.models.graph_options import fitting_options
 from zorro.models.graph_training import GraphTrainingSettings
+from zorro.models.hetero_training import HeteroTrainingSettings, hetero_accuracy, num_classes
 from zorro.models.link_split import LinkSplit
 from zorro.models.link_training import LinkTrainingSettings, link_auc, link_inputs
 from zorro.models.training import TrainingSettings
@@ -113,6 +114,31 @@ def describe_links(
         "edge_inputs": list(link_inputs(model, split.train).passed),
         "settings": asdict(settings),
         "auc": {name: link_auc(model, getattr(split, name)) for name in ("val", "test")},
+    }
+
+
+def describe_hetero(
+    model: nn.Module,
+    architecture: str,
+    data: HeteroData,
+    target: str,
+    *,
+    dataset: str,
+    settings: HeteroTrainingSettings,
+) -> dict[str, Any]:
+    """Return the record of a training run on a graph of several types, see `describe`.
+
+    What the model was built for is told by the graph: only `target` is recorded.
+    """
+    return {
+        "architecture": architecture,
+        "level": "node",
+        "target": target,
+        "out_channels": num_classes(data, target),
+        "dataset": dataset,
+        "edge_inputs": [],
+        "settings": asdict(settings),
+        "accuracy": hetero_accuracy(model, data, target),
     }
 
 

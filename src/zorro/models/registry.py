@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
 from torch import nn
+from torch_geometric.data import HeteroData
 
 from zorro.arguments import check_choice, check_seed
 from zorro.data.spelling import hint
@@ -21,10 +23,12 @@ from zorro.models.graph_architectures import (
     GraphGIN,
     GraphGINE,
 )
+from zorro.models.hetero_architectures import HGT, HeteroSAGE
 from zorro.models.link_architectures import LinkGCN
 from zorro.question import Level
 
 Factory = Callable[..., nn.Module]  # called with in_channels, out_channels and its options
+HeteroFactory = Callable[[HeteroData, str, int], nn.Module]  # with a graph, a type, out_channels
 
 _ARCHITECTURES: dict[Level, dict[str, Factory]] = {
     "node": {
@@ -44,10 +48,12 @@ _ARCHITECTURES: dict[Level, dict[str, Factory]] = {
     },
     "link": {"gcn": LinkGCN},
 }
+_OF_SEVERAL_TYPES: dict[str, HeteroFactory] = {"hetero-sage": HeteroSAGE, "hgt": HGT}
 
 MODELS = tuple(_ARCHITECTURES["node"])
 GRAPH_MODELS = tuple(_ARCHITECTURES["graph"])
 LINK_MODELS = tuple(_ARCHITECTURES["link"])
+HETERO_MODELS = tuple(_OF_SEVERAL_TYPES)
 
 
 def build(
@@ -94,33 +100,95 @@ def construct(
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
     factory = factory_of(architecture, level=level)
+    given = [f"{in_channels}, {out_channels}", *(f"{k}={v!r}" for k, v in options.items())]
+    return _built(
+        architecture,
+        lambda: factory(in_channels, out_channels, **options),
+        given=", ".join(given),
+        expected="(in_channels, out_channels)",
+    )
+
+
+def build_hetero(
+    architecture: str | HeteroFactory,
+    data: HeteroData,
+    target: str,
+    out_channels: int,
+    *,
+    seed: int = 0,
+) -> nn.Module:
+    """Return an untrained model of a graph of several types.
+
+    Args:
+        architecture: one of `HETERO_MODELS`, "package.module:Class" for a class or function of
+            your own, or such a function itself, called with the next three. Its lazy layers learn
+            their sizes from the graph.
+        data: PyG's.
+        target: the type that it answers for.
+        out_channels: how many classes there are.
+        seed: of the initial weights.
+    """
+    with seeded(check_seed(seed)):
+        return construct_hetero(architecture, data, target, out_channels)
+
+
+def construct_hetero(
+    architecture: str | HeteroFactory, data: HeteroData, target: str, out_channels: int
+) -> nn.Module:
+    """Return an untrained model whose weights come from torch's generators as they stand."""
+    factory: HeteroFactory = (
+        _find(architecture, _OF_SEVERAL_TYPES) if isinstance(architecture, str) else architecture
+    )
+    expected = "(data, target, out_channels)"
+    given = f"data, {target!r}, {out_channels}"
+    model = _built(
+        architecture, lambda: factory(data, target, out_channels), given=given, expected=expected
+    )
+    if any(nn.parameter.is_lazy(it) for it in model.parameters()):
+        try:
+            with torch.no_grad():
+                model(data.x_dict, data.edge_index_dict)
+        except Exception as error:
+            raise ModelError(f"the model raised {type(error).__name__}: {error}") from error
+    return model
+
+
+def _built(architecture: Any, build: Callable[[], Any], *, given: str, expected: str) -> nn.Module:
+    """Return the model that a factory makes, or raise if it makes none.
+
+    Args:
+        architecture: as it was named.
+        build: calls the factory.
+        given: what it is called with.
+        expected: what that is.
+    """
     try:
-        model = factory(in_channels, out_channels, **options)
+        model = build()
     except InputError:
         raise
     except Exception as error:
-        given = [f"{in_channels}, {out_channels}", *(f"{k}={v!r}" for k, v in options.items())]
         raise ModelError(
-            f"model {architecture!r} could not be built with ({', '.join(given)}): "
+            f"model {architecture!r} could not be built with ({given}): "
             f"{type(error).__name__}: {error}"
         ) from error
     if not isinstance(model, nn.Module):
         raise ModelError(
             f"model {architecture!r} must give a torch.nn.Module when called with "
-            f"(in_channels, out_channels), got {type(model).__name__}"
+            f"{expected}, got {type(model).__name__}"
         )
     return model
 
 
 def factory_of(architecture: str | Factory, *, level: Level = "node") -> Factory:
     """Return what builds models of an architecture, by its name or as it is given."""
-    return _find(architecture, level) if isinstance(architecture, str) else architecture
+    if not isinstance(architecture, str):
+        return architecture
+    return _find(architecture, _ARCHITECTURES[level])
 
 
-def _find(name: str, level: Level) -> Factory:
+def _find(name: str, known: Mapping[str, Callable[..., nn.Module]]) -> Factory:
     if ":" in name:
         return _imported(name)
-    known = _ARCHITECTURES[level]
     if name.lower() in known:
         return known[name.lower()]
     raise InputError(

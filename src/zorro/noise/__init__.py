@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -10,7 +10,9 @@ from torch import Tensor
 
 from zorro.arguments import check_choice
 from zorro.errors import InputError
-from zorro.graph.features import Features, features_of
+from zorro.graph.features import Features, TensorFeatures, features_of
+from zorro.model.packing import Packing
+from zorro.noise.by_type import DrawsByType, NoiseByType, OfType, PlacedDraws, seed_of_type
 from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.distributions import (
     Constant,
@@ -20,11 +22,20 @@ from zorro.noise.distributions import (
     PublishedDraw,
     WholeRows,
 )
-from zorro.noise.draws import DenseDraws, Draws
+from zorro.noise.draws import DenseDraws, Draws, TrueValues
 from zorro.noise.grouped import GroupMarginals
 from zorro.noise.streams import BLOCK
 
-__all__ = ["NOISES", "Draws", "Noise", "NoiseFunction", "draws_of", "redraw", "resolve"]
+__all__ = [
+    "NOISES",
+    "Draws",
+    "Noise",
+    "NoiseFunction",
+    "draws_of",
+    "redraw",
+    "resolve",
+    "resolve_by_type",
+]
 
 
 @runtime_checkable
@@ -76,8 +87,65 @@ def resolve(
     )
 
 
+def resolve_by_type(
+    noise: str | Noise | NoiseFunction | Mapping[str, str | Noise | NoiseFunction],
+    packed: Features,
+    packing: Packing,
+    *,
+    groups: Tensor | None = None,
+) -> Noise:
+    """Return the noise of a graph of several types, each refilled from its own nodes.
+
+    Columns that only tell nodes apart are drawn together: those of another node of the type.
+
+    Args:
+        noise: of all types, or by type; `"column-marginals"` for types that are not named.
+        packed: (N, d), the features of all types.
+        packing: which rows and columns are whose.
+        groups: (d,) each column's group; those of no type's features have none.
+    """
+    types = packing.types
+    by_name = dict(noise) if isinstance(noise, Mapping) else dict.fromkeys(types.names, noise)
+    for name in by_name:
+        check_choice("noise", name, types.names)
+    each: list[OfType | None] = []
+    names = []
+    for one, first, columns in zip(types.nodes, types.first_nodes, packing.features, strict=True):
+        if columns is None:
+            each.append(None)
+            continue
+        wanted = "rows" if columns.are_ids else by_name.get(one.name, "column-marginals")
+        at = slice(columns.first, columns.first + columns.count)
+        nodes = torch.arange(first, first + one.count, device=packed.device)
+        own = packed if len(types.nodes) == 1 else features_of(_block(packed, nodes, at))
+        mine = None
+        if groups is not None and not columns.are_ids:
+            mine = torch.unique(groups[at], return_inverse=True)[1]
+        made = resolve(wanted, own, groups=mine)
+        each.append(OfType(made, at))
+        if not columns.are_ids:
+            names.append(made.name)
+    if len(types.nodes) == 1 and isinstance(each[0], OfType):
+        alone: Noise = each[0].noise
+        return alone
+    known = list(dict.fromkeys(names))
+    return NoiseByType(types, each, name=known[0] if len(known) == 1 else ", ".join(known))
+
+
+def _block(packed: Features, nodes: Tensor, columns: slice) -> Tensor:
+    assert isinstance(packed, TensorFeatures), "packed features are in memory"
+    return packed.block(nodes, columns)
+
+
 def draws_of(
-    noise: Noise, candidates: Tensor, *, seed: int, query: int, samples: range, memory: int
+    noise: Noise,
+    candidates: Tensor,
+    *,
+    seed: int,
+    query: int,
+    samples: range,
+    memory: int,
+    types: Tensor | None = None,
 ) -> Draws:
     """Draw the noise of one query, sparse where the distribution is.
 
@@ -88,7 +156,29 @@ def draws_of(
         query: the node that is explained.
         samples: which samples.
         memory: bytes that sparse noise may keep; past that it is drawn again when asked for.
+        types: (n,) the number of each candidate's type, where there are several.
     """
+    if isinstance(noise, NoiseByType):
+        assert types is not None
+        parts = [
+            PlacedDraws(
+                draws_of(
+                    one.noise,
+                    candidates[places][:, one.columns],
+                    seed=seed_of_type(seed, number),
+                    query=query,
+                    samples=samples,
+                    memory=memory,
+                ),
+                places,
+                one.columns,
+            )
+            for number, one, places in noise.rows(types)
+        ]
+        rows, columns = candidates.shape
+        if not parts:
+            return TrueValues(candidates, len(samples))
+        return DrawsByType(parts, nodes=rows, columns=columns, samples=len(samples))
     if isinstance(noise, ColumnMarginals):
         return noise.draws(
             candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
@@ -97,7 +187,7 @@ def draws_of(
 
 
 def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
-    """Return noise (S, n, d) for any number of nodes with features (n, d).
+    """Return noise (S, n, d) for any number of nodes with features (n, d), all of one type.
 
     Some nodes at a time, where a distribution may draw more samples than it is asked for.
     """

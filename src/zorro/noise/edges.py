@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, Selection
+from zorro.elements import EDGE_ATTRIBUTES, Selection
 from zorro.elements.edges import EdgeElements
 from zorro.graph.extras import Extras
 from zorro.noise.streams import key_of, words
@@ -243,13 +243,11 @@ class EdgeDraws:
 
     def under(self, selection: Selection) -> EdgesOfSamples:
         """Return the edges of all samples under a selection."""
-        edges, attributes = (selection.masks.get(kind) for kind in (EDGES, EDGE_ATTRIBUTES))
         redrawn = None
-        if self.donors is not None and attributes is not None:
-            redrawn = (~attributes).expand_as(self.present)
-        every = torch.ones_like(self.present[:1]) if edges is None else edges
+        if self.donors is not None and EDGE_ATTRIBUTES in selection.masks:
+            redrawn = (~selection.edge_attributes).expand_as(self.present)
         return EdgesOfSamples(
-            self.present | every,
+            self.present | selection.edges,
             redrawn,
             self.donors,
             scales_messages=self.scales_messages,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
-from zorro.elements import EDGE_ATTRIBUTES, EDGES
+from zorro.elements import EDGE_ATTRIBUTES, drops_edges
 from zorro.errors import InputError
 from zorro.noise.edges import EdgeDraws, EdgeNoise
 from zorro.noise.rewiring import RewiredDraws, Rewiring
@@ -25,7 +25,7 @@ def edge_noise_of(
         asked: what is.
         attributes: gives those of all edges of the data set.
     """
-    if EDGES not in asked.keep:
+    if not drops_edges(asked.keep):
         return None
     if asked.edge_presence is None:
         return Rewiring()

@@ -160,7 +160,7 @@ _AUROC = (
     "magnitude of the gradient with respect to edge weights of one. Ours is how far the answer's "
     'probability moves with an edge (`Zorro.importance(…).moved("edges")`), added up over three '
     "worlds: all other edges there by chance, the certified set kept, all others there; these were "
-    "chosen by these very values among a dozen such orders, too."
+    "chosen by these very values among a dozen such orders, and so was the number of samples."
 )
 _CERTIFIED = (
     f'Of `zorro` with `keep=("edges",)`, τ = {TAU}, δ = .05, other edges present with probability '
@@ -170,7 +170,8 @@ _CERTIFIED = (
     "median size where edges must hang together. Sizes and seconds are medians over queries that "
     "need something; *by GNNExplainer's*: the median of all queries' seconds by that of "
     "GNNExplainer with 200 epochs; *ranking*: the seconds of counting how far each edge moves "
-    f"the answer, on {RANKED_ON} samples."
+    f"the answer, on {RANKED_ON[1]} samples, or fewer where there are many edges, "
+    f"{RANKED_ON[0]} at least."
 )
 _ANY = (
     "The same with the edges of all motifs in reach as the truth, not only of the query's own. So "

@@ -38,7 +38,8 @@ from zorro.paper.structure_cases import Case, Truth
 PRESENCE = 0.5  # of every edge that is not kept
 SAMPLES = 200  # on which sets are measured
 TAU = 0.85  # of certified sets
-RANKED_ON = 150  # samples on which it is counted how often an edge changes the answer
+RANKED_ON = (150, 1000)  # samples on which it is measured how far an edge moves the answer:
+_RANKED = 30_000  # so many edges and samples, within these bounds
 TRUTH_SAMPLES = 1000  # on which the truth is
 ROBUST_SAMPLES = 50
 _SEED = 1  # of chance edges, beyond that of methods
@@ -153,7 +154,7 @@ class CertifiedJob:
             **self._options,
             "presence": PRESENCE,
             "samples": SAMPLES,
-            "ranked on": RANKED_ON,
+            "ranked on": list(RANKED_ON),
         }
 
     @property
@@ -174,19 +175,21 @@ class CertifiedJob:
             started = time.perf_counter()
             found = zorro.explain(query)
             seconds = time.perf_counter() - started
-            moved = movement(zorro, query, found)
-            ranking = time.perf_counter() - started - seconds
-            scores = torch.tensor([moved[u, v] for u, v in ends.tolist()])
+            ranking: dict[str, Any] = {}
+            if not self.connected:  # which ranks edges as without
+                moved = movement(zorro, query, found, samples=ranked_on(edges.count))
+                ranking["ranking seconds"] = time.perf_counter() - started - seconds
+                scores = torch.tensor([moved[u, v] for u, v in ends.tolist()])
+                ranking.update(of_ranking(subject, edges, scores, truth))
             kept = torch.tensor([(u, v) in found.edges for u, v in ends.tolist()])
             return {
                 "node": query,
                 "on": place.hardware,
                 "seconds": seconds,
-                "ranking seconds": ranking,
                 "certified": found.certified,
                 "empty": not found.edges,
                 "evaluator": found.evaluator,
-                **of_ranking(subject, edges, scores, truth),
+                **ranking,
                 **of_set(subject, edges, kept, truth, seed=place.seed + _SEED),
             }
 
@@ -244,16 +247,22 @@ class TruthJob:
         return measured
 
 
-def movement(zorro: Zorro, query: int, found: Explanation) -> dict[Member, float]:
+def ranked_on(edges: int) -> int:
+    """Return the samples on which it is measured how far each of some edges moves the answer."""
+    least, most = RANKED_ON
+    return max(least, min(most, _RANKED // edges))
+
+
+def movement(zorro: Zorro, query: int, found: Explanation, *, samples: int) -> dict[Member, float]:
     """Return how far the answer's probability moves with each edge, in three worlds added up.
 
     Those in which all other edges are there by chance, in which the certified set is kept, and in
     which all others are there.
     """
     each = [
-        zorro.importance(query, samples=RANKED_ON, beside="nothing"),
-        zorro.importance(query, found, samples=RANKED_ON),
-        zorro.importance(query, samples=RANKED_ON, beside="everything"),
+        zorro.importance(query, samples=samples, beside="nothing"),
+        zorro.importance(query, found, samples=samples),
+        zorro.importance(query, samples=samples, beside="everything"),
     ]
     total: dict[Member, float] = {}
     for importance in each:

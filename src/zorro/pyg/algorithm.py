@@ -6,24 +6,24 @@ import contextlib
 import inspect
 import logging
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.explain import Explanation as PygExplanation
+from torch_geometric.explain import HeteroExplanation
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import ExplanationType, ModelMode, ModelReturnType
 
-from zorro.elements import EDGES, KEPT, Kind
-from zorro.elements.edges import edge_columns
+from zorro.elements import COARSE, EDGES, KEPT, RELATIONS, TYPES, Kind
+from zorro.elements.types import Relation
 from zorro.errors import InputError
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation
-from zorro.model.link_model import as_link_model
-from zorro.model.picked_output import Part, part_of, picked
-from zorro.model.predictor import Predictor
+from zorro.model.picked_output import Part, part_of
+from zorro.pyg.calls import Asked, AskedOfOneType, AskedOfSeveralTypes
+from zorro.pyg.hetero_levels import HeteroCall
 from zorro.pyg.levels import LEVELS, Call, TaskLevel
 from zorro.question.reading import READINGS, reading_of
 
@@ -92,12 +92,26 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     of all nodes, so not `common_attributes`; with one it leaves out kept edges of nodes that are
     not selected.
 
+    A graph of several types, `explainer(x_dict, edge_index_dict, …)`, gets a `HeteroExplanation`
+    with a node mask per type and an edge mask per relation, of both directions where one relation
+    leads back along another. `keep=("types",)` or `keep=("relations",)` asks which types or
+    relations matter at all, and the masks are all ones or all zeros then. Rows of the output are
+    of the nodes of the one type that has as many, or of `output_type`; of the links of
+    `edge_label_index`, whose types `output_type` tells; of the graphs of `batch_dict`; or, at graph
+    level without that, of the whole graph, from whose own nodes noise is drawn then. What only
+    tells nodes apart (their numbers, one-hot numbers) is kept with its node in every mask. PyG's
+    own `fidelity` and `unfaithfulness` take no `HeteroExplanation` (they look for attributes that
+    it does not have): the certified fidelity is in `explanation.zorro`. Its `visualize_graph` needs
+    `object` masks there, or none of nodes.
+
     PyG itself calls the model as `model(x, edge_index, …)`, and takes what that returns for class
     scores with `explanation_type="model"`: a model that takes a `Data` or returns more is to be
     wrapped for PyG. With a `phenomenon`, and in regression, `output` picks a part.
 
     Args:
         graphs: at graph level, further graphs from whose nodes noise is drawn: the data set.
+        output_type: with several types, the one whose nodes the model answers for, or the types of
+            links, (source type, relation, target type); told by the number of outputs when None.
         options: those of `zorro.Zorro` (`tau`, `samples`, `noise`, `seed`, …) except `threshold`
             and `model_kwargs`, which PyG's `model_config` and call determine.
     """
@@ -106,9 +120,16 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     node_mask: None = None
     edge_mask: None = None
 
-    def __init__(self, *, graphs: Sequence[Data] = (), **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        graphs: Sequence[Data] | Sequence[HeteroData] = (),
+        output_type: str | Relation | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__()
         self._graphs = graphs
+        self._output_type = output_type
         for name in options:
             if name in _KNOWN_TO_PYG:
                 raise InputError(f"{name}: not an option here, {name} {_KNOWN_TO_PYG[name]}")
@@ -120,83 +141,78 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     def forward(
         self,
         model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
+        x: Tensor | Mapping[str, Tensor],
+        edge_index: Tensor | Mapping[Relation, Tensor],
         *,
         target: Tensor,
         index: int | Tensor | None = None,
         **kwargs: Any,
-    ) -> PygExplanation:
+    ) -> PygExplanation | HeteroExplanation:
         """Explain the model's answer for each node, link or graph of `index`.
 
         Args:
             model: called as `model(x, edge_index, **kwargs)`.
-            x: (N, d).
-            edge_index: (2, E).
+            x: (N, d), or such by type.
+            edge_index: (2, E), or such by relation.
             target: the classes or values to explain, of all nodes, links or graphs.
             index: what to explain: one number, several (k,), or all when None.
-            kwargs: further arguments of the model; node- and edge-level tensors follow. At graph
-                level `batch` (N,) says to which graph each node belongs, at edge level
-                `edge_label_index` (2, k) which links are asked about.
+            kwargs: further arguments of the model; node- and edge-level tensors follow, and
+                dictionaries of these. At graph level `batch` (N,), or `batch_dict`, says to which
+                graph each node belongs, at edge level `edge_label_index` (2, k) which links are
+                asked about.
         """
-        call = Call(model, x, edge_index, kwargs, _rows(target), self._graphs)
-        level = LEVELS[self.model_config.task_level.value](call)
+        asked = self._asked(model, x, edge_index, kwargs, _rows(target, self._part))
+        level = asked.level
         zorro = level.zorro(self._options_at(level))
         numbers = _numbers(index, level)
         targets = self._targets(target, level)
         if self.explainer_config.explanation_type == ExplanationType.phenomenon:
             # Labels are often not what the model predicts: say so before the search.
-            answers = self._answers(call, level)
+            answers = self._answers(asked)
             for number in numbers:
                 self._refuse_unpredicted(level, number, answers[number], targets)
         explanations: dict[int, Explanation] = {}
         for number in numbers:
             found = explanations[number] = zorro.explain(level.asked(number))
             self._refuse_unpredicted(level, number, _answer(found), targets)
-        return PygExplanation(
-            **self._masks(explanations, call, level),
-            # By id and not in a list: PyG takes a list as long as the graph for a node attribute.
-            zorro=explanations,
+        kind = self.explainer_config.node_mask_type
+        return asked.explanation(
+            explanations,
+            node_mask_type=None if kind is None else kind.value,
+            edges=self.explainer_config.edge_mask_type is not None,
         )
 
-    def _masks(
-        self, explanations: Mapping[int, Explanation], call: Call, level: TaskLevel
-    ) -> dict[str, Tensor]:
-        """Return the masks that are asked for, each the union of all explanations'."""
-        masks = {}
-        if (kind := self.explainer_config.node_mask_type) is not None:
-            each = (
-                level.placed(found.node_mask(kind.value), number)
-                for number, found in explanations.items()
+    def _asked(
+        self, model: nn.Module, x: Any, edge_index: Any, kwargs: Mapping[str, Any], rows: int | None
+    ) -> Asked:
+        """Return PyG's call as what is asked."""
+        task_level = self.model_config.task_level.value
+        if not isinstance(x, Mapping):
+            return AskedOfOneType(
+                Call(model, x, edge_index, kwargs, rows, self._graphs), task_level
             )
-            masks["node_mask"] = reduce(torch.maximum, each).to(call.x)
-        if self.explainer_config.edge_mask_type is not None:
-            kept = {
-                edge
-                for number, found in explanations.items()
-                for edge in level.renamed(found.edges, number)
-            }
-            columns = edge_columns(
-                sorted(kept),
-                call.edge_index,
-                nodes=call.x.size(0),
-                directed=next(iter(explanations.values())).graph.directed,
-                attributes=level.edge_attributes,
-            )
-            masks["edge_mask"] = columns.float()  # (E,)
-        return masks
+        told = self._output_type
+        if told is None and isinstance(self._part, str) and self._part in x:
+            told = self._part  # the scores are what a dictionary holds of that type
+        call = HeteroCall(
+            model,
+            x,
+            edge_index,
+            kwargs,
+            rows,
+            self._graphs,
+            output_type=told,
+            directed=self.options.get("directed"),
+        )
+        return AskedOfSeveralTypes(call, task_level)
 
-    def _answers(self, call: Call, level: TaskLevel) -> list[Answer]:
+    def _answers(self, asked: Asked) -> list[Answer]:
         """Return what the model says of all outputs, as PyG calls it."""
-        options = self._options_at(level)
+        options = self._options_at(asked.level)
         reading = reading_of(**{name: options[name] for name in READINGS if name in options})
-        model = as_link_model(call.model) if level.each == "link" else call.model
-        predictor = Predictor(picked(model, options.get("output")), reading=reading)
-        scores = predictor.scores(
-            call.x, call.edge_index, level.inputs, rows=level.count, each=level.each
-        )
+        predictor, scores = asked.scores(reading, options.get("output"))
         if not self._is_regression:
-            return [(float(scores[number].argmax()), 0.0) for number in range(level.count)]
+            return [(float(each.argmax()), 0.0) for each in scores]
         predictor.settle(scores)
         tolerance = predictor.reading.spread(scores)
         assert tolerance is not None
@@ -252,8 +268,8 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         if of_values and model.mode != ModelMode.regression:
             objections.append(f"{of_values[0]} only with mode 'regression'")
         masks = {
-            "node_mask_type": (explainer.node_mask_type, KEPT),
-            "edge_mask_type": (explainer.edge_mask_type, (EDGES,)),
+            "node_mask_type": (explainer.node_mask_type, (*KEPT, TYPES)),
+            "edge_mask_type": (explainer.edge_mask_type, (EDGES, RELATIONS)),
         }
         for name, (asked, kinds) in masks.items():
             if (asked is None) == bool(set(kinds) & set(self._keep)):
@@ -278,6 +294,8 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         if isinstance(target, Tensor) and self._is_regression:
             column = 0 if self._part is not None else int(self.options.get("output", 0))
             target = target[:, column] if target.dim() == 2 else target
+        elif isinstance(target, Tensor) and target.shape == (count, 1):
+            target = target[:, 0]  # classes of a model with one column, in the shape of its output
         if not isinstance(target, Tensor) or target.shape != (count,):
             came = tuple(target.shape) if isinstance(target, Tensor) else type(target).__name__
             what = "value" if self._is_regression else "class"
@@ -328,12 +346,26 @@ def _check_under_some_mask(options: Mapping[str, Any]) -> None:
 
 def _check(options: Mapping[str, Any]) -> None:
     """Let Zorro check its own options; any graph will do, and the model is not called."""
+    by_type = ("noise", "feature_groups")  # of which types, the call tells
+    options = {
+        name: value
+        for name, value in options.items()
+        if not (name in by_type and isinstance(value, Mapping))
+    }
     one_edge = torch.zeros(2, 1, dtype=torch.long)
+    if not set(COARSE).isdisjoint(options.get("keep", ())):
+        data = HeteroData({"node": {"x": torch.zeros(1, 1)}})
+        data["node", "edge", "node"].edge_index = one_edge
+        Zorro.of_hetero(nn.Identity(), data, "node", **options)
+        return
     attributes = {"edge_attr": torch.zeros(1, 1)}
     Zorro(nn.Identity(), torch.zeros(1, 1), one_edge, model_kwargs=attributes, **options)
 
 
-def _rows(target: Any) -> int | None:
+def _rows(target: Any, part: Part | None) -> int | None:
+    """Return how many outputs a target is of, if it tells."""
+    if part is not None and not isinstance(target, Tensor):
+        target = part_of(target, part)
     return target.size(0) if isinstance(target, Tensor) and target.dim() > 0 else None
 
 

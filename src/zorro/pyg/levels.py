@@ -65,17 +65,21 @@ class TaskLevel(Protocol):
         """What the model is called with besides features and edges."""
         ...
 
-    @property
-    def edge_attributes(self) -> Mapping[str, Tensor]:
-        """What of that has a row per edge."""
-        ...
-
     def zorro(self, options: Mapping[str, Any]) -> Zorro:
         """Return what explains them."""
         ...
 
     def asked(self, number: int) -> Any:
         """Return an output as it is asked about."""
+        ...
+
+
+class LevelOfOneType(TaskLevel, Protocol):
+    """The outputs of a call with one matrix of features."""
+
+    @property
+    def edge_attributes(self) -> Mapping[str, Tensor]:
+        """What of the inputs has a row per edge."""
         ...
 
     def placed(self, mask: Tensor, number: int) -> Tensor:
@@ -134,11 +138,7 @@ class Links:
         self._call = call
         self.inputs = call.kwargs
         self._kwargs = dict(call.kwargs)
-        links = self._kwargs.pop(LINKS, None)
-        if not isinstance(links, Tensor) or links.dim() != 2 or links.size(0) != 2:
-            came = tuple(links.shape) if isinstance(links, Tensor) else type(links).__name__
-            raise InputError(f"{LINKS}: expected the links that are explained, (2, k), got {came}")
-        self._links: list[list[int]] = links.t().tolist()
+        self._links = links_of(self._kwargs.pop(LINKS, None))
 
     @property
     def edge_attributes(self) -> Mapping[str, Tensor]:
@@ -174,6 +174,15 @@ class Links:
     def renamed(self, edges: Sequence[EdgeLabel], number: int) -> Sequence[EdgeLabel]:
         """Return the edges, which have the numbers of all nodes."""
         return edges
+
+
+def links_of(given: Any) -> list[list[int]]:
+    """Return links (2, k) as pairs, or refuse what is none."""
+    if not isinstance(given, Tensor) or given.dim() != 2 or given.size(0) != 2:
+        came = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
+        raise InputError(f"{LINKS}: expected the links that are explained, (2, k), got {came}")
+    pairs: list[list[int]] = given.t().tolist()
+    return pairs
 
 
 class Graphs:
@@ -276,7 +285,7 @@ class Graphs:
         )
 
 
-def _nodes_or_graphs(call: Call) -> TaskLevel:
+def _nodes_or_graphs(call: Call) -> LevelOfOneType:
     """Return a model's outputs for nodes, or for graphs where there is one per graph of `batch`.
 
     PyG takes outputs as they come: to it a model of graphs may be one of nodes.
@@ -288,7 +297,7 @@ def _nodes_or_graphs(call: Call) -> TaskLevel:
     return Nodes(call)
 
 
-LEVELS: Mapping[str, Callable[[Call], TaskLevel]] = {
+LEVELS: Mapping[str, Callable[[Call], LevelOfOneType]] = {
     "node": _nodes_or_graphs,
     "edge": Links,
     "graph": Graphs,

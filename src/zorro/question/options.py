@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 from zorro.arguments import check_at_least, check_choice, check_seed
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, KEPT, KINDS
+from zorro.elements import (
+    COARSE,
+    EDGE_ATTRIBUTES,
+    EDGES,
+    KEPT,
+    KINDS,
+    NODES,
+    RELATIONS,
+    TYPES,
+    drops_edges,
+)
 from zorro.errors import InputError
 from zorro.question.parameters import Parameters
 
@@ -18,8 +28,13 @@ EdgeEffect = Literal["structure", "message"]
 EDGE_EFFECTS: tuple[EdgeEffect, ...] = ("structure", "message")
 
 
-def check_parameters(asked: Parameters) -> None:
-    """Refuse what cannot be answered, naming the argument."""
+def check_parameters(asked: Parameters, *, typed: bool = False) -> None:
+    """Refuse what cannot be answered, naming the argument.
+
+    Args:
+        asked: what is.
+        typed: whether there are several types of nodes.
+    """
     check_choice("search", asked.search, SEARCHES)
     if not _is_number(asked.tau) or not 0 < asked.tau <= 1:
         raise InputError(f"tau: expected a number above 0 and at most 1, got {asked.tau!r}")
@@ -27,7 +42,10 @@ def check_parameters(asked: Parameters) -> None:
         raise InputError(f"confidence: expected a number between 0 and 1, got {asked.confidence!r}")
     _check_claim(asked)
     _check_limits(asked)
-    check_kinds(asked.keep)
+    check_kinds(asked.keep, [kind for kind in KINDS if typed or kind not in COARSE])
+    for coarse, fine in ((TYPES, NODES), (RELATIONS, EDGES)):
+        if coarse in asked.keep and fine in asked.keep:
+            raise InputError(f"keep: expected {coarse!r} or {fine!r}, got both")
     _check_edges(asked)
     if not isinstance(asked.beyond_chance, bool):
         raise InputError(f"beyond_chance: expected True or False, got {asked.beyond_chance!r}")
@@ -77,7 +95,7 @@ def _check_edges(asked: Parameters) -> None:
         raise InputError(f"connected: expected True or False, got {asked.connected!r}")
     if EDGE_ATTRIBUTES in asked.keep and EDGES not in asked.keep:
         raise InputError("keep: expected 'edges' with 'edge_attributes', got none")
-    if EDGES not in asked.keep:
+    if not drops_edges(asked.keep):
         usual = {
             "edge_presence": (presence, None),
             "edge_noise": (asked.edge_noise, "presence"),
@@ -90,6 +108,8 @@ def _check_edges(asked: Parameters) -> None:
                     f"{name}: expected 'edges' in keep where it is given, got {came!r}"
                 )
         return
+    if asked.connected and EDGES not in asked.keep:
+        raise InputError("connected: expected 'edges' in keep, got 'relations'")
     if asked.connected and asked.search != "guided":
         raise InputError(f"connected: only the guided search joins edges, got {asked.search!r}")
     if asked.edge_noise == "rewire":

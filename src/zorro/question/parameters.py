@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from zorro.elements import EDGES, KEPT, Kind
+from zorro.elements import KEPT, Kind, drops_edges
 from zorro.elements.groups import as_groups
 from zorro.errors import InputError
 
@@ -38,7 +38,7 @@ class Parameters:
     @property
     def other_edges(self) -> str:
         """What happens to edges that are not kept, in words; nothing where all are."""
-        if EDGES not in self.keep:
+        if not drops_edges(self.keep):
             return ""
         if self.edge_presence is None:
             return "other edges exchange ends"
@@ -67,7 +67,7 @@ def parameters_of(
     if isinstance(keep, str) or not isinstance(keep, Iterable):
         raise InputError(f"keep: expected names of kinds in a tuple, got {keep!r}")
     keep = tuple(keep)
-    if edge_presence is None and EDGES in keep and options["edge_noise"] == "presence":
+    if edge_presence is None and drops_edges(keep) and options["edge_noise"] == "presence":
         edge_presence = _PRESENCE
     return Parameters(
         noise="",  # known when it is made ready, which takes time

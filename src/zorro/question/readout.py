@@ -38,29 +38,35 @@ class Readout(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class NodeRow:
-    """A row per node, of which one is the answer."""
+@dataclass(frozen=True, eq=False)
+class _OneRow:
+    """One row of the output for each copy, of a model that needs no further arguments as a rule."""
 
     row: int
-    each = "node"
 
     @property
     def wanted(self) -> tuple[int, ...]:
-        """The node's row."""
+        """The row."""
         return (self.row,)
 
     def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
-        """Return nothing: such a model needs no more."""
+        """Return nothing."""
         return {}
+
+    def rows(self, scores: Tensor, copies: int) -> Tensor:
+        """Return the row in each copy."""
+        return scores.view(copies, -1, scores.size(1))[:, self.row]
+
+
+@dataclass(frozen=True)
+class NodeRow(_OneRow):
+    """A row per node, of which one is the answer."""
+
+    each = "node"
 
     def count(self, copies: int, nodes: int) -> int:
         """Return a row for each node of each copy."""
         return copies * nodes
-
-    def rows(self, scores: Tensor, copies: int) -> Tensor:
-        """Return the row of the node in each copy."""
-        return scores.view(copies, -1, scores.size(1))[:, self.row]
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ class GraphRow:
 
 
 @dataclass(frozen=True, eq=False)
-class RowOfBatch:
+class RowOfBatch(_OneRow):
     """A row per graph of a batch that each copy is, of which one is the answer.
 
     Args:
@@ -92,14 +98,8 @@ class RowOfBatch:
         batch: (n,) each node's graph.
     """
 
-    row: int
     batch: Tensor
     each = "graph"
-
-    @property
-    def wanted(self) -> tuple[int, ...]:
-        """The graph's row."""
-        return (self.row,)
 
     def inputs(self, copies: int, nodes: int, device: torch.device) -> dict[str, Any]:
         """Return the batch vector, in which each copy has graphs of its own."""
@@ -110,13 +110,28 @@ class RowOfBatch:
         """Return a row for each graph of each copy."""
         return copies * self._graphs
 
-    def rows(self, scores: Tensor, copies: int) -> Tensor:
-        """Return the row of the graph in each copy."""
-        return scores.view(copies, -1, scores.size(1))[:, self.row]
-
     @property
     def _graphs(self) -> int:
         return int(self.batch.max()) + 1
+
+
+@dataclass(frozen=True)
+class RowOfOutput(_OneRow):
+    """A row of what a model returns, which is told nothing of graphs or links.
+
+    Such a model may not keep copies apart; they run one by one then.
+
+    Args:
+        row: of the answer.
+        outputs: how many rows there are for one copy.
+    """
+
+    outputs: int
+    each = "output"
+
+    def count(self, copies: int, nodes: int) -> int:
+        """Return all rows of each copy."""
+        return copies * self.outputs
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from zorro.runs.engines import ENGINES, Engine, EngineName
+from zorro.runs.known import Known
 from zorro.runs.listing import BrokenRun, ListedRun, find_runs
-from zorro.runs.many import explain_graphs, explain_links, explain_many
+from zorro.runs.many import explain_graphs, explain_hetero, explain_links, explain_many
 from zorro.runs.run import Failure, Row, Run, open_run
 from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome, Query, Task
@@ -16,6 +17,7 @@ __all__ = [
     "Engine",
     "EngineName",
     "Failure",
+    "Known",
     "ListedRun",
     "Outcome",
     "Query",
@@ -23,6 +25,7 @@ __all__ = [
     "Run",
     "Task",
     "explain_graphs",
+    "explain_hetero",
     "explain_links",
     "explain_many",
     "find_runs",

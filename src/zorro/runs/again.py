@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from torch import nn
 
@@ -11,7 +12,7 @@ from zorro.errors import InputError
 from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
 from zorro.runs.given import GivenData
-from zorro.runs.run import Run
+from zorro.runs.manifest import Manifest
 
 # Of a run's parameters, those that an explainer takes.
 _TAKEN = (
@@ -44,6 +45,13 @@ _TAKEN = (
 _ASKED_AS = {"group-marginals": "column-marginals"}
 
 
+class Kept(Protocol):
+    """A run, as far as it tells what it was made with."""
+
+    path: Path
+    manifest: Manifest
+
+
 def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run's parameters as the guided search takes them, which can be limited in time."""
     options = {name: parameters[name] for name in _TAKEN if name in parameters}
@@ -54,7 +62,7 @@ def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def refuse_other_data(run: Run, data: GivenData, model_kwargs: Mapping[str, Any]) -> None:
+def refuse_other_data(run: Kept, data: GivenData, model_kwargs: Mapping[str, Any]) -> None:
     """Raise `InputError` unless a run was made with this data.
 
     Args:
@@ -72,7 +80,7 @@ def refuse_other_data(run: Run, data: GivenData, model_kwargs: Mapping[str, Any]
         )
 
 
-def refuse_other_model(run: Run, model: nn.Module) -> None:
+def refuse_other_model(run: Kept, model: nn.Module) -> None:
     """Raise `InputError` unless a run was made with this model."""
     kept, found = run.manifest["model"]["sha256"], model_digest(model)
     if found != kept:

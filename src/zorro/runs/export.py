@@ -33,7 +33,9 @@ def to_parquet(run: Run, path: str | Path) -> int:
         "numbers": pa.list_(pa.float64()),
         "texts": pa.list_(pa.string()),
     }
-    schema = pa.schema([(name, types[kind]) for name, kind in columns(run.level).items()])
+    schema = pa.schema(
+        [(name, types[kind]) for name, kind in columns(run.about, typed=run.typed).items()]
+    )
 
     def write(file: IO[bytes]) -> int:
         count = 0
@@ -52,9 +54,11 @@ def to_csv(run: Run, path: str | Path) -> int:
     def write(file: IO[bytes]) -> int:
         count = 0
         text = _Encoded(file)
-        writer = csv.DictWriter(text, list(columns(run.level)), lineterminator="\n")
+        writer = csv.DictWriter(
+            text, list(columns(run.about, typed=run.typed)), lineterminator="\n"
+        )
         writer.writeheader()
-        for row in flat_rows(run.stored_rows(), run.level):
+        for row in flat_rows(run.stored_rows(), run.about, typed=run.typed):
             writer.writerow(
                 {
                     name: json.dumps(value) if isinstance(value, list) else value
@@ -101,7 +105,7 @@ class _Encoded:
 
 
 def _batches(run: Run) -> Iterator[list[dict[str, Any]]]:
-    rows = flat_rows(run.stored_rows(), run.level)
+    rows = flat_rows(run.stored_rows(), run.about, typed=run.typed)
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         yield some
 

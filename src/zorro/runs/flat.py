@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from zorro.elements import EDGE_ATTRIBUTES, EDGES
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, RELATIONS, TYPES
 from zorro.explanation import Explanation
-from zorro.question import Level, Query
+from zorro.question import About, Level
 from zorro.question.query import NUMBERS
 from zorro.runs.store import DamagedRow
 from zorro.runs.task import Outcome
@@ -61,32 +61,48 @@ _FURTHER: dict[Level, dict[str, str]] = {
     "graph": {},
     "link": {"rivals": "integers", "top": "integer"},
 }
+# Where there are several types, members are told with theirs.
+_OF_SEVERAL_TYPES = {
+    "type": "text",
+    "nodes": "texts",
+    "features": "texts",
+    "types": "texts",
+    "relations": "texts",
+}
 DAMAGED = "damaged"  # the status of a row that cannot be read
 
 
-def columns(level: Level) -> dict[str, str]:
-    """Return the columns of a run of that level, and what they hold."""
-    numbers = dict.fromkeys(NUMBERS[level], "integer")
-    return {**numbers, **_OTHERS, **_FURTHER[level]}
+def columns(about: About, *, typed: bool = False) -> dict[str, str]:
+    """Return the columns of a run about such queries, and what they hold.
+
+    Args:
+        about: what the queries are.
+        typed: whether there are several types of nodes.
+    """
+    numbers = dict.fromkeys(NUMBERS[about.level], "integer")
+    several = _OF_SEVERAL_TYPES if typed else {}
+    return {**numbers, **_OTHERS, **_FURTHER[about.level], **several}
 
 
 def flat_rows(
-    rows: Iterable[tuple[Outcome | None, object]], level: Level
+    rows: Iterable[tuple[Outcome | None, object]], about: About, *, typed: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Yield a flat row for each of `Run.stored_rows`; what a failed one does not have is None."""
     for outcome, meant in rows:
-        row: dict[str, Any] = {**dict.fromkeys(columns(level)), "level": level}
+        row: dict[str, Any] = {**dict.fromkeys(columns(about, typed=typed)), "level": about.level}
+        if typed:
+            row["type"] = about.kind
         if outcome is None:
             assert isinstance(meant, DamagedRow)
             yield row | {
-                **_told(level, meant.key),
+                **_told(about, meant.key),
                 "status": DAMAGED,
                 "certified": False,
                 "error": meant.reason,
             }
             continue
         row |= {
-            **_told(level, outcome.query.key),
+            **_told(about, outcome.query.key),
             "status": outcome.status,
             "certified": outcome.certified,
             "error": outcome.error,
@@ -94,16 +110,22 @@ def flat_rows(
         }
         if isinstance(meant, Explanation):
             row |= _flat(meant)
+            row |= _typed(meant) if typed else {}
             row |= {name: value for name, value in _compared(meant).items() if name in row}
         yield row
 
 
-def _told(level: Level, key: int | None) -> dict[str, Any]:
+def _told(about: About, key: int | None) -> dict[str, Any]:
     """Return the numbers that tell the query of a key; none if no query has it."""
     try:
-        return {} if key is None else {**Query.of_key(level, key).numbers}
+        return {} if key is None else {**about.of_key(key).numbers}
     except ValueError:
         return {}
+
+
+def _typed(explanation: Explanation) -> dict[str, Any]:
+    """Return members by what they are called where there are several types."""
+    return {kind: explanation.called(kind) for kind in (NODES, FEATURES, TYPES, RELATIONS, EDGES)}
 
 
 def _compared(explanation: Explanation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a task explains: nodes of one graph, links between them, or several graphs as wholes."""
+"""What a task explains: nodes of one graph, links between them, of several types, or graphs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zorro.explainer import Zorro
 from zorro.graph.edge_index import Edges, edges_of
 from zorro.graph.features import Features, features_of, size_of
 from zorro.graph.stored.verification import OnProgress
-from zorro.question import Level, Query
+from zorro.question import About, Level, Query
 from zorro.question.asking import ABOUT_LINKS
 from zorro.question.decision import Comparison
 from zorro.runs.digests import data_digest, graphs_digest
@@ -27,7 +27,15 @@ Device = str | torch.device
 class GivenData(Protocol):
     """What is at hand, and at which level it is explained."""
 
-    level: ClassVar[Level]
+    @property
+    def level(self) -> Level:
+        """What queries are: nodes, links or graphs."""
+        ...
+
+    @property
+    def about(self) -> About:
+        """The same, and of which type where there are several."""
+        ...
 
     @property
     def count(self) -> int:
@@ -87,6 +95,7 @@ class OneGraph:
     x: Tensor | Features
     edge_index: Tensor | Edges
     level: ClassVar[Level] = "node"
+    about: ClassVar[About] = About("node")
 
     @property
     def count(self) -> int:
@@ -111,11 +120,11 @@ class OneGraph:
 
     def queries(self, asked: Any) -> list[Query]:
         """Return the nodes that are asked about, by their numbers or a mask."""
-        return _numbered(self.level, "nodes", asked, self.count)
+        return numbered(self.about, "nodes", asked, self.count)
 
     def question(self, asked: Mapping[str, Any], queries: Sequence[Query]) -> dict[str, Any]:
         """Return against which class each is asked, if any."""
-        return _against_a_class(asked)
+        return against_a_class(asked)
 
     def explainer(self, model: nn.Module, options: Mapping[str, Any]) -> Zorro:
         """Return what explains the model's answers for nodes."""
@@ -142,6 +151,7 @@ class LinksOf:
 
     graph: OneGraph
     level: ClassVar[Level] = "link"
+    about: ClassVar[About] = About("link")
 
     @property
     def count(self) -> int:
@@ -165,8 +175,8 @@ class LinksOf:
     def queries(self, asked: Any) -> list[Query]:
         """Return the links that are asked about: pairs of nodes, or PyG's tensor of them (2, k)."""
         nodes, name = self.graph.count, "pairs"
-        every = (ABOUT_LINKS.query(pair, nodes, name=name) for pair in _pairs(name, asked))
-        return _some(name, dict.fromkeys(every))
+        every = (ABOUT_LINKS.query(pair, nodes, name=name) for pair in pairs_in(name, asked))
+        return some_of(name, dict.fromkeys(every))
 
     def question(self, asked: Mapping[str, Any], queries: Sequence[Query]) -> dict[str, Any]:
         """Return with which links or ends each link is compared, if it can be."""
@@ -194,8 +204,33 @@ class LinksOf:
         return {"level": self.level, **self.graph.described(model_kwargs, on_progress)}
 
 
+class AsWholes:
+    """Graphs that are explained as wholes, of one type or of several."""
+
+    graphs: Sequence[Any]
+    level: ClassVar[Level] = "graph"
+    about: ClassVar[About] = About("graph")
+
+    @property
+    def count(self) -> int:
+        """How many graphs there are."""
+        return len(self.graphs)
+
+    def queries(self, asked: Any) -> list[Query]:
+        """Return the graphs that are asked about, by their numbers or a mask."""
+        return numbered(self.about, "numbers", asked, self.count)
+
+    def question(self, asked: Mapping[str, Any], queries: Sequence[Query]) -> dict[str, Any]:
+        """Return against which class each is asked, if any."""
+        return against_a_class(asked)
+
+    def explainer(self, model: nn.Module, options: Mapping[str, Any]) -> Zorro:
+        """Return what explains the model's answers for graphs."""
+        return Zorro.of_graphs(model, self.graphs, **options)
+
+
 @dataclass(frozen=True)
-class ManyGraphs:
+class ManyGraphs(AsWholes):
     """Graphs that are explained as wholes.
 
     Args:
@@ -203,12 +238,6 @@ class ManyGraphs:
     """
 
     graphs: Sequence[Data]
-    level: ClassVar[Level] = "graph"
-
-    @property
-    def count(self) -> int:
-        """How many graphs there are."""
-        return len(self.graphs)
 
     @property
     def device(self) -> torch.device:
@@ -225,18 +254,6 @@ class ManyGraphs:
         """Return copies of the graphs on a device."""
         return ManyGraphs([graph.clone().to(device) for graph in self.graphs])
 
-    def queries(self, asked: Any) -> list[Query]:
-        """Return the graphs that are asked about, by their numbers or a mask."""
-        return _numbered(self.level, "numbers", asked, self.count)
-
-    def question(self, asked: Mapping[str, Any], queries: Sequence[Query]) -> dict[str, Any]:
-        """Return against which class each is asked, if any."""
-        return _against_a_class(asked)
-
-    def explainer(self, model: nn.Module, options: Mapping[str, Any]) -> Zorro:
-        """Return what explains the model's answers for graphs."""
-        return Zorro.of_graphs(model, self.graphs, **options)
-
     def described(self, model_kwargs: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
         """Return the sizes of all graphs together, and their digest."""
         return {
@@ -248,27 +265,28 @@ class ManyGraphs:
         }
 
 
-def _numbered(level: Level, name: str, asked: Iterable[SupportsIndex], count: int) -> list[Query]:
+def numbered(about: About, name: str, asked: Iterable[SupportsIndex], count: int) -> list[Query]:
     """Return queries that are told by one number below `count` each.
 
     Args:
-        level: of the queries.
+        about: what they are.
         name: of the argument.
         asked: the numbers, or a mask.
         count: of all there are.
     """
     numbers = dict.fromkeys(whole_numbers(name, asked, count))
-    return _some(name, (Query(level, number) for number in numbers))
+    return some_of(name, (about.query(number) for number in numbers))
 
 
-def _some(name: str, queries: Iterable[Query]) -> list[Query]:
+def some_of(name: str, queries: Iterable[Query]) -> list[Query]:
+    """Return queries if there are some, or raise `InputError`."""
     every = list(queries)
     if not every:
         raise InputError(f"{name}: expected at least one, got none")
     return every
 
 
-def _pairs(name: str, asked: Any) -> Iterable[Any]:
+def pairs_in(name: str, asked: Any) -> Iterable[Any]:
     """Return pairs of nodes one by one; of a tensor or an array its columns."""
     expected = f"{name}: expected pairs of nodes [(u, v), …], or a tensor (2, k) of them"
     shape = getattr(asked, "shape", None)
@@ -282,7 +300,7 @@ def _pairs(name: str, asked: Any) -> Iterable[Any]:
     return columns
 
 
-def _against_a_class(asked: Mapping[str, Any]) -> dict[str, Any]:
+def against_a_class(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is asked of nodes or graphs: why it is not another class, if anything."""
     given = {name: value for name, value in asked.items() if value is not None}
     Comparison(**given).refuse_links()

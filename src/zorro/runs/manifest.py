@@ -15,11 +15,12 @@ import torch
 import torch_geometric
 from torch import nn
 
-from zorro.elements import KEPT
+from zorro.elements import KEPT, TYPES
+from zorro.elements.types import NodeType, Types
 from zorro.errors import RunError
 from zorro.explanation import Parameters
 from zorro.graph.stored.verification import OnProgress
-from zorro.question import LEVELS, Level
+from zorro.question import LEVELS, About, Level
 from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
 from zorro.runs.task import GivenTask
@@ -176,19 +177,48 @@ def checked(values: object) -> Manifest:
     for name in ("nodes", "features"):
         if type(values["data"].get(name, 0)) is not int:
             raise ValueError(f"data.{name}: expected int, got {values['data'][name]!r:.40}")
-    if level_of(values) not in LEVELS:
-        told = values["data"]["level"]
-        raise ValueError(f"data.level: expected one of {', '.join(LEVELS)}, got {told!r:.40}")
+    if (level := about_of(values).level) not in LEVELS:
+        raise ValueError(f"data.level: expected one of {', '.join(LEVELS)}, got {level!r:.40}")
     if values["queries"]["count"] < 0:
         raise ValueError(f"queries.count: expected at least 0, got {values['queries']['count']}")
     return values
 
 
-def level_of(manifest: Manifest) -> Level:
+def about_of(manifest: Manifest) -> About:
     """Return what a run's queries are; what tells no level is of nodes or of graphs."""
     data = manifest["data"]
     level: Level = data.get("level", "graph" if "graphs" in data else "node")
-    return level
+    if TYPES not in data:
+        return About(level)
+    firsts: dict[str, int] = {}
+    total = 0
+    try:
+        for name, count in data[TYPES].items():
+            firsts[name], total = total, total + int(count)
+        types = tuple(data["target"])
+        return About(level, types, tuple(firsts[name] for name in types))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"data.types, data.target: expected counts of nodes by type and some of these types "
+            f"({error})"
+        ) from None
+
+
+def types_of(manifest: Manifest) -> Types:
+    """Return the types of a run that is of one of several, or raise `RunError`."""
+    data = manifest["data"]
+    try:
+        return Types(
+            tuple(
+                NodeType(name, int(count), int(data["features_of_types"][name]))
+                for name, count in data[TYPES].items()
+            ),
+            tuple((str(a), str(b), str(c)) for a, b, c in data["relations"]),
+            tuple(map(int, data["back"])),
+            tuple(map(bool, data["one_way"])),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RunError(f"manifest: data: expected types and relations ({error!r})") from None
 
 
 def refuse_other(kept: Manifest, wanted: Manifest, folder: object) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, SupportsIndex
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
-from zorro.data.graph_validation import listed_graphs
+from zorro.data.graph_validation import hetero_graphs, listed_graphs
+from zorro.errors import InputError
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
 from zorro.model.as_module import as_module, uncalled
@@ -18,10 +19,12 @@ from zorro.model.predictor import Model
 from zorro.runs import folder as folders
 from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.given import Device, GivenData, LinksOf, ManyGraphs, OneGraph
+from zorro.runs.known import Known
 from zorro.runs.manifest import Manifest, describe
 from zorro.runs.run import Run, open_run
 from zorro.runs.store import Store
 from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
+from zorro.runs.typed_graph import ManyTypedGraphs, TypedGraph
 
 _QUESTION = ("why_not", "contrast", "among", "top")
 _ENGINE = ("workers", "threads", "address", "gpus_per_worker")
@@ -41,6 +44,7 @@ def explain_many(
     gpus_per_worker: float = 0.0,
     device: Device | None = None,
     retry_failed: bool = False,
+    known: Known | None = None,
     on_outcome: Callable[[Outcome], None] = lambda outcome: None,
     **options: Any,
 ) -> Run:
@@ -64,6 +68,7 @@ def explain_many(
         device: to which each worker takes model and graph, such as `"cuda"`; where they are when
             None. A run begun on one may go on on another.
         retry_failed: explain nodes again that could not be explained.
+        known: what things are called and what is true, for whoever reads the run.
         on_outcome: called with each outcome once it is kept.
         options: of `Zorro` and of `Zorro.explain`.
     """
@@ -79,6 +84,7 @@ def explain_many(
         gpus_per_worker=gpus_per_worker,
         device=device,
         retry_failed=retry_failed,
+        known=known,
         on_outcome=on_outcome,
         **options,
     )
@@ -86,7 +92,7 @@ def explain_many(
 
 def explain_graphs(
     model: Model,
-    graphs: Sequence[Data],
+    graphs: Sequence[Data] | Sequence[HeteroData],
     numbers: Iterable[SupportsIndex] | None = None,
     *,
     out: str | Path,
@@ -98,12 +104,16 @@ def explain_graphs(
 
     Args:
         model: called as `model(x, edge_index, batch=…, **model_kwargs)`.
-        graphs: PyG's `Data`: a list, a data set.
+        graphs: PyG's `Data`: a list, a data set; or a list of its `HeteroData`.
         numbers: which to explain, each once; a mask will do too; all when None.
         out: the run's folder.
         options: how to compute, as `explain_many` takes it from `engine` to `on_outcome`; those of
             `Zorro.of_graphs` and of `Zorro.explain`.
     """
+    if (several := hetero_graphs(graphs)) is not None:
+        typed = ManyTypedGraphs(several)
+        wanted = range(typed.count) if numbers is None else numbers
+        return _explain_all(uncalled(model), typed, wanted, out=out, **options)
     data, module = ManyGraphs(listed_graphs(graphs)), as_module(model)
     further = kwargs_of_graphs(module, data.graphs, options.pop("model_kwargs", None))
     options["model_kwargs"] = further
@@ -141,6 +151,34 @@ def explain_links(
     )
 
 
+def explain_hetero(
+    model: Model,
+    data: HeteroData,
+    target: str | tuple[str, str, str],
+    asked: Any,
+    *,
+    out: str | Path,
+    **options: Any,
+) -> Run:
+    """Explain many nodes of one type, or links between two, and keep the explanations in a folder.
+
+    Called again with the same arguments it computes only what is missing, as `explain_many`.
+
+    Args:
+        model: called as `Zorro.of_hetero` calls it.
+        data: PyG's `HeteroData`.
+        target: the type whose nodes are asked about, or (source type, relation, target type).
+        asked: which to explain, each once: numbers in the type or a mask such as PyG's
+            `data["author"].test_mask`; of links pairs [(u, v), …], or a tensor (2, k).
+        out: the run's folder.
+        options: how to compute, as `explain_many` takes it from `engine` to `on_outcome`; those of
+            `Zorro.of_hetero` and of `Zorro.explain`.
+    """
+    if not isinstance(data, HeteroData):
+        raise InputError(f"data: expected PyG's HeteroData, got {type(data).__name__}")
+    return _explain_all(uncalled(model), TypedGraph(data, target), asked, out=out, **options)
+
+
 def _explain_all(
     model: nn.Module,
     data: GivenData,
@@ -150,6 +188,7 @@ def _explain_all(
     engine: EngineName | Engine = "auto",
     device: Device | None = None,
     retry_failed: bool = False,
+    known: Known | None = None,
     on_outcome: Callable[[Outcome], None] = lambda outcome: None,
     **options: Any,
 ) -> Run:
@@ -163,6 +202,7 @@ def _explain_all(
         engine: see `explain_many`; so for the rest.
         device: to which each worker takes model and data.
         retry_failed: explain again what could not be explained.
+        known: what things are called and what is true, to be kept beside.
         on_outcome: called with each outcome once it is kept.
         options: of the engine, of `Zorro` and of `Zorro.explain`.
     """
@@ -179,6 +219,7 @@ def _explain_all(
         manifest=describe(task, every),
         engine=engine_of(engine, queries=len(every), **computing),
         retry_failed=retry_failed,
+        known=known,
     )
     for outcome in recorded:
         on_outcome(outcome)
@@ -198,6 +239,7 @@ def record(
     manifest: Manifest,
     engine: Engine,
     retry_failed: bool = False,
+    known: Known | None = None,
 ) -> Outcomes:
     """Explain what a run lacks, and yield each outcome once it is kept.
 
@@ -208,9 +250,12 @@ def record(
         manifest: what is asked, for the record.
         engine: what computes.
         retry_failed: explain again what could not be explained.
+        known: what things are called and what is true, to be kept beside.
     """
     with folders.locked(path):
         folders.prepare(path, manifest)
+        if known is not None:
+            known.write(path)
         with Store(path / folders.OUTCOMES, write=True) as store:
             ended = bytearray(len(keys))  # small whatever the run's size
             for position, key in store.ended(failed_too=not retry_failed):

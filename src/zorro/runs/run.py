@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from torch import Tensor
+from torch_geometric.data import Data
+
+from zorro import audit as audits
 from zorro.arguments import whole_number
-from zorro.elements import KEPT, KINDS
+from zorro.elements import KEPT, KINDS, TYPES
 from zorro.errors import InputError, MissingExtraError, RunError
 from zorro.explanation import Explanation, GraphSummary
-from zorro.question import Level, Query
+from zorro.graph.edge_index import Edges
+from zorro.graph.features import Features
+from zorro.graph.names import Names
+from zorro.model.predictor import Model
+from zorro.question import About, Level, Query
 from zorro.question.query import NUMBERS
+from zorro.question.reading import READINGS, reading_of
 from zorro.runs import folder as folders
 from zorro.runs.flat import flat_rows
-from zorro.runs.manifest import Manifest, level_of
+from zorro.runs.known import Known
+from zorro.runs.manifest import Manifest, about_of
 from zorro.runs.store import Counts, DamagedRow, Store
 from zorro.runs.task import Outcome
 
@@ -36,19 +47,19 @@ class Failure:
 Row = Explanation | Failure | DamagedRow
 
 
-def described(row: DamagedRow, level: Level) -> str:
-    """Say which row of a run of that level is damaged, and why."""
+def described(row: DamagedRow, about: About) -> str:
+    """Say which row of a run about such queries is damaged, and why."""
     where = "a row" if row.position is None else f"row {row.position}"
-    whose = "" if row.key is None else f" ({_named(level, row.key)})"
+    whose = "" if row.key is None else f" ({_named(about, row.key)})"
     return f"{where}{whose} is damaged: {row.reason}"
 
 
-def _named(level: Level, key: int) -> str:
+def _named(about: About, key: int) -> str:
     """Return what the query of a key is called; of a key that none has, the key."""
     try:
-        return str(Query.of_key(level, key))
+        return str(about.of_key(key))
     except ValueError:
-        return f"{level} {key}"
+        return f"{about.kind} {key}"
 
 
 class Run:
@@ -71,7 +82,7 @@ class Run:
         for row in self.rows(failed=False):
             if isinstance(row, DamagedRow):
                 raise RunError(
-                    f"{self.path}: {described(row, self.level)}: the other rows can be read"
+                    f"{self.path}: {described(row, self.about)}: the other rows can be read"
                 )
             if isinstance(row, Explanation):
                 yield row
@@ -82,7 +93,7 @@ class Run:
     def __repr__(self) -> str:
         counts = self.counts()
         return (
-            f"Run({str(self.path)!r}: {counts.explained} of {self.asked} {self.level}s "
+            f"Run({str(self.path)!r}: {counts.explained} of {self.asked} {self.about.nouns} "
             f"explained, "
             f"{counts.certified} certified, {counts.failed} failed)"
         )
@@ -119,11 +130,11 @@ class Run:
         query = self._query(asked)
         for row in self.rows(key=query.key):
             if isinstance(row, Failure):
-                raise InputError(f"{self.level}: {query.label} could not be explained: {row.error}")
+                raise InputError(f"{query.kind}: {query.label} could not be explained: {row.error}")
             if isinstance(row, DamagedRow):
-                raise RunError(f"{self.path}: {described(row, self.level)}")
+                raise RunError(f"{self.path}: {described(row, self.about)}")
             return row
-        raise InputError(f"{self.level}: {query.label} has not been explained in {self.path}")
+        raise InputError(f"{query.kind}: {query.label} has not been explained in {self.path}")
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield the explanations that can be read; of damaged rows only `rows` tells."""
@@ -185,19 +196,80 @@ class Run:
             import pandas
         except ImportError:
             raise MissingExtraError("a data frame", "runs") from None
-        return pandas.DataFrame(list(flat_rows(self.stored_rows(), self.level)))
+        return pandas.DataFrame(list(flat_rows(self.stored_rows(), self.about, typed=self.typed)))
+
+    @cached_property
+    def known(self) -> Known:
+        """What its things are called and what is true, as far as it was told when it was made."""
+        return Known.read(self.path)
+
+    def audit(
+        self,
+        *,
+        x: Tensor | Features | None = None,
+        edge_index: Tensor | Edges | None = None,
+        y: Tensor | None = None,
+        train_mask: Tensor | None = None,
+        graphs: Sequence[Data] | None = None,
+        model: Model | None = None,
+        model_kwargs: Mapping[str, Any] | None = None,
+        names: Names | None = None,
+        confidence: float = 0.95,
+    ) -> audits.Audit:
+        """Return what the model rests on, class by class, by all explanations of the run.
+
+        Without the graph, or the graphs, it is not known what is more than chance, which kinds of
+        nodes are kept, and whether a feature is a label in disguise. That they are those of the
+        run is for the caller to see to.
+
+        Args:
+            x: (N, d), or the features of a stored graph.
+            edge_index: (2, E), or its edges.
+            y: (N,), the true classes; those that the run was told when None.
+            train_mask: (N,), which nodes the model was trained on.
+            graphs: of a run of graphs, instead of these.
+            model: that tells the classes of all nodes; those of the explained ones when None.
+            model_kwargs: its further arguments.
+            names: of nodes, features and classes; those that the run was told when None.
+            confidence: of the intervals.
+        """
+        every = list(self.explanations())
+        if not every:
+            raise RunError(f"{self.path}: expected explanations to audit, got none")
+        asked = self.manifest["parameters"]
+        setting = audits.setting_of(
+            self.level,
+            every,
+            x=x,
+            edge_index=edge_index,
+            y=y,
+            train_mask=train_mask,
+            graphs=graphs,
+            model=model,
+            model_kwargs=model_kwargs,
+            reading=reading_of(**{name: asked[name] for name in READINGS if name in asked}),
+        )
+        return audits.audit(
+            every,
+            truth=audits.truth_of(every, setting, self.known.truth),
+            setting=setting,
+            names=self.known.names if names is None else names,
+            confidence=confidence,
+        )
 
     def _row(self, outcome: Outcome) -> Row:
         """Return what an outcome stands for, if it is consistent."""
         position, key = outcome.query.position, outcome.query.key
         if outcome.explanation is None:
             try:
-                query = Query.of_key(self.level, key)
+                query = self.about.of_key(key)
             except ValueError as error:
                 return DamagedRow(position, key, f"node: {error}")
             return Failure(query, outcome.error or "", outcome.trace)
         if not 0 <= position < self.asked:
-            return DamagedRow(position, key, f"position: {self.asked} {self.level}s were asked for")
+            return DamagedRow(
+                position, key, f"position: {self.asked} {self.about.nouns} were asked for"
+            )
         try:
             found = Explanation.from_json(outcome.explanation)
         except InputError as error:
@@ -218,12 +290,23 @@ class Run:
     @property
     def level(self) -> Level:
         """Whether nodes of one graph were asked about, links between them, or several graphs."""
-        return level_of(self.manifest)
+        return self.about.level
+
+    @property
+    def about(self) -> About:
+        """The same, and of which type where there are several."""
+        return about_of(self.manifest)
+
+    @property
+    def typed(self) -> bool:
+        """Whether there are several types of nodes."""
+        return TYPES in self.manifest["data"]
 
     def _is_about_its_data(self, graph: GraphSummary) -> bool:
         """Whether a graph has the size that the run's has, or that one of its graphs can have."""
         nodes: int = self.manifest["data"]["nodes"]
-        features: int = self.manifest["data"]["features"]
+        data = self.manifest["data"]
+        features: int = data.get("columns", data["features"])  # those of several types have more
         fits = graph.num_nodes <= nodes if self.level == "graph" else graph.num_nodes == nodes
         return fits and graph.num_features == features
 
@@ -236,7 +319,7 @@ class Run:
             what = "a number" if count == 1 else "two nodes (u, v)"
             raise InputError(f"{self.level}: expected {what}, got {asked!r:.60}")
         index, *to = (whole_number(self.level, number) for number in numbers)
-        return Query(self.level, index, to[0] if to else None)
+        return self.about.query(index, *to)
 
     def _store(self) -> Store:
         return Store(self.path / folders.OUTCOMES)

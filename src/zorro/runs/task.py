@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from zorro.arguments import check_device
 from zorro.explainer import Zorro
 from zorro.model.memory import default_budget, give_back_surplus
-from zorro.question import Query as Asked
 from zorro.runs.given import Device, GivenData
 
 
@@ -101,7 +100,7 @@ class GivenTask:
         zorro = self.zorro(workers=workers)
 
         def answer(key: int) -> Result:
-            return zorro.explain(Asked.of_key(self.data.level, key).asked, **self.question)
+            return zorro.explain(self.data.about.of_key(key).asked, **self.question)
 
         return answer
 

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from zorro.elements import EDGES, Selection
+from zorro.elements import Selection, drops_edges
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator
 from zorro.evaluation.evidence import level
@@ -73,6 +73,10 @@ class Laboratory:
     def fixed(self, samples: range, *, limited: bool = True) -> Evaluator:
         """Return an evaluator on samples on which one selection is to be looked at."""
         return self._counting(self._evaluate(samples, False, limited))
+
+    def taking_out(self, samples: range) -> Evaluator:
+        """Return an evaluator on samples on which elements are taken out of one selection."""
+        return self._counting(self._evaluate(samples, True, True))
 
     def unseen(self, count: int) -> Iterator[Evaluator]:
         """Yield evaluators on noise that was never evaluated on before, some samples at a time."""
@@ -265,11 +269,15 @@ class _Search:
         is so near to the target that the samples do not tell, the set is looked at on more.
         """
         evaluator = search.evaluator
-        if EDGES not in evaluator.space.kinds or evaluator.samples >= _REFINED or self._is_spent:
+        if (
+            not drops_edges(evaluator.space.kinds)
+            or evaluator.samples >= _REFINED
+            or self._is_spent
+        ):
             return
         search.exchange(target)
         error = math.sqrt(target * (1 - target) / evaluator.samples)
-        if search.least_missed() < target - _NEAR * error:
+        if search.least_missed(target) < target - _NEAR * error:
             return
         size = search.selection.size
         affordable = int(_WORTH_OF_REFINING / (max(1.0, evaluator.cost_per_sample) * max(1, size)))
@@ -307,7 +315,7 @@ class _Search:
             most=planned,
             expected=expected,
             least=max(LEAST, min(_MOST_AT_FIRST, planned // 16 // BLOCK * BLOCK)),
-            favour=_PATIENCE if EDGES in selection.space.kinds else FAVOUR,
+            favour=_PATIENCE if drops_edges(selection.space.kinds) else FAVOUR,
         )
         return self._attempt
 

@@ -77,7 +77,9 @@ def _agrees(
     redraws_edges = evaluator.edges_under(selection) is not None
     is_doubtful = source.reach.doubtful or (redraws_edges and not evaluator.reads_candidates_only)
     is_known = evaluator.reads_candidates_only and not is_doubtful
-    on_the_cut = is_known and graph.x.numel() > _LARGE
+    # A cut whose context was left out is compared with what lies around it.
+    is_cut_bare = graph.context.numel() == 0 and not graph.holds_all
+    on_the_cut = is_known and graph.x.numel() > _LARGE and not is_cut_bare
     count = DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
     inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
     again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
 import torch
 from torch import Tensor
 
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, Element, Kind, Selection
+from zorro.elements import (
+    EDGE_ATTRIBUTES,
+    EDGES,
+    FEATURES,
+    RELATIONS,
+    Element,
+    Kind,
+    Selection,
+    drops_edges,
+)
 from zorro.evaluation.evaluator import Evaluator, Gains
 from zorro.search.connected import Connected
 from zorro.search.found import Move, OnStep, progress_of, unwatched
@@ -33,9 +42,15 @@ _HUGE = 64
 _FOR_ONE_MORE_NEAR = 32
 _HOPELESS = 0.05  # a huge set's fidelity: the search starts again from everything
 _TESTED_AGAIN = 4
-_EXCHANGED: tuple[Kind, ...] = (EDGES, EDGE_ATTRIBUTES)
+_EXCHANGED: tuple[Kind, ...] = (RELATIONS, EDGES, EDGE_ATTRIBUTES)
 _LEAST_EXCHANGED, _MOST_EXCHANGED = 5, 16  # fewer are hardly ever too many; of more it takes long
 _WAYS_TO_EXCHANGE = 2
+# From so many samples on candidates are looked at on some of them first, and tested on all if they
+# may be needed then: the best few to add, and those to take out that are not too bad by so many
+# standard errors.
+_MANY, _LOOKED_AT_FIRST = 800, 400
+_FINALISTS, _DOUBT = 3, 3.0
+_FEW_LEFT = 2  # times as many as would be tested
 _RANKED_ON = 24  # samples by which the elements of a huge set are ranked
 _RANKING = 0.25e9
 
@@ -168,20 +183,23 @@ class GuidedSearch:
         if self.selection.size >= _HUGE and self._drop_together(target):
             return
         while True:
-            spare = self._spare(self._removals(), target)
+            spare = self._spare(self._removals(target), target)
             if not spare:
                 return
             self._toggle(spare[0])
             while len(spare) > 1 and self.selection.size >= _LARGE:
                 next_ones = spare[1 : 1 + _TESTED_AGAIN]
-                tested = self._spare(self._tested_again(next_ones), target)
+                tested = self._spare(self._tested_again(next_ones, target), target)
                 if tested:
                     self._toggle(tested[0])
                 spare = [*tested, *spare[1 + _TESTED_AGAIN :]]
 
-    def least_missed(self) -> float:
-        """Return the highest fidelity that is left if one element is taken out, 0 if none can."""
-        return max((trial.fidelity for trial in self._removals()), default=0.0)
+    def least_missed(self, target: float) -> float:
+        """Return the highest fidelity that is left if one element is taken out.
+
+        0 if none can, or if what is left is far below a target in each case.
+        """
+        return max((trial.fidelity for trial in self._removals(target)), default=0.0)
 
     def exchange(self, target: float) -> None:
         """Put one edge in the place of two as long as the fidelity stays above the target.
@@ -199,22 +217,39 @@ class GuidedSearch:
                 continue
             gains = self._gains(self.selection)
             others = self._first(self._open(kind), None if gains is None else gains[kind], self._k)
+            hits = self._evaluator.hits_toggling(self.selection, kind, members)  # (k, S)
             for other in others.tolist():
                 if not self._may_go_on(self.selection):
                     return False
                 new = Element(kind, other)
+                some = self._replaceable(members, hits, new, target)
+                if some.numel() == 0:
+                    continue
                 more = self.selection.toggled(new)
-                for first in self._spared(more, kind, members, target)[:_WAYS_TO_EXCHANGE]:
+                for first in self._spared(more, kind, some, target)[:_WAYS_TO_EXCHANGE]:
                     rest = members[members != first.place]
                     for second in self._spared(more.toggled(first), kind, rest, target)[:1]:
                         if self._toggle_all([new, first, second], target):
                             return True
         return False
 
+    def _replaceable(self, members: Tensor, hits: Tensor, new: Element, target: float) -> Tensor:
+        """Return the members (k,) in whose place a new edge might reach the target.
+
+        Where the new one is there by chance, keeping it changes nothing: a sample that fails
+        without a member, as hits (k, S) tell, fails with the new one in its place too.
+        """
+        present = self._evaluator.edges_under(self.selection)
+        if new.kind != EDGES or present is None:
+            return members
+        fails = (~hits & present.present[:, new.place]).to(self.weights)
+        return members[1 - fails @ (self.weights / self.weights.sum()) >= target]
+
     def _spared(
         self, selection: Selection, kind: Kind, members: Tensor, target: float
     ) -> list[Element]:
         """Return those of some members that a selection can do without, the least missed first."""
+        members = self._not_ruled_out(selection, kind, members, target)
         scores = self._evaluator.scores_toggling(selection, kind, members)
         trials = self._trials(kind, members, scores, cost=0.0)
         return [trial.element for trial in self._spare(trials, target)]
@@ -287,17 +322,18 @@ class GuidedSearch:
 
     def _add_best(self, target: float) -> bool:
         """Add an element, or several where many are needed still; return whether there was one."""
-        closed = [block for block in self._space.blocks if self._is_closed(block)]
-        if closed and len(self._space.blocks) == 1:
-            return self._add_first(closed[0])
-        gains = self._gains(self.selection)
+        idle = self._space.idle(self.selection.masks)
+        is_closed = any(bool(mask.any()) for mask in idle.values())
+        if is_closed and self._nodes_come_first:
+            return self._add_first(idle)
         several = self._at_a_time(target)
+        gains = None if several == 1 and self._tests_all else self._gains(self.selection)
         if gains is not None and several > 1:
             best = self._ranked(gains, selected=False)[:several]
             if len(best) > 1 and self._connected is None:
                 return self._toggle_all(self._as_many_as_may(best))
         trials = [trial for kind in reversed(self._kinds) for trial in self._additions(kind, gains)]
-        trials += [trial for block in closed for trial in self._openings(block)]
+        trials += self._openings(idle) if is_closed else []
         if not trials:
             return False
         self._toggle(max(trials, key=lambda one: (one.value - self._now.value) / one.cost**_THRIFT))
@@ -306,11 +342,22 @@ class GuidedSearch:
     def _gains(self, selection: Selection) -> Gains | None:
         """Return the gains by which all elements are ranked, on fewer samples if these are dear."""
         affordable = int(_RANKING / max(1.0, self._evaluator.cost_per_sample))
+        if self._evaluator.samples >= _MANY:
+            affordable = min(affordable, _LOOKED_AT_FIRST)
         return self._evaluator.gains_on(max(_RANKED_ON, affordable), selection)
 
-    def _is_closed(self, block: tuple[Kind, ...]) -> bool:
-        """Whether nothing is selected of a block, and one element alone would keep nothing."""
-        return len(block) > 1 and self.selection.members(block[0]).numel() == 0
+    @property
+    def _nodes_come_first(self) -> bool:
+        """Whether a node is the first element, which keeps nothing until a feature follows."""
+        is_one_block = len(self._space.blocks) == 1 and not self._space.rows_suffice
+        return is_one_block and self.selection.size == 0
+
+    @property
+    def _tests_all(self) -> bool:
+        """Whether so few edges are left that testing all takes no longer than ranking them."""
+        if self._k is None or self._connected is not None or not drops_edges(self._kinds):
+            return False
+        return all(int(self._open(kind).sum()) <= _FEW_LEFT * self._k for kind in self._kinds)
 
     def _at_a_time(self, target: float) -> int:
         """Return how many elements to add next."""
@@ -355,21 +402,23 @@ class GuidedSearch:
         spare = [trial for trial in trials if _is_enough(trial.fidelity, target)]
         return sorted(spare, key=lambda trial: trial.value + _SAVING * trial.cost, reverse=True)
 
-    def _add_first(self, block: tuple[Kind, ...]) -> bool:
+    def _add_first(self, idle: Mapping[Kind, Tensor]) -> bool:
         """Add the node that says most by itself; without features it changes nothing yet."""
-        first = self._first_of(block)
+        first = self._first_of(idle)
         if first is None:
             return False
         self._toggle(Trial(first, self._now, cost=1.0))
         return True
 
-    def _first_of(self, block: tuple[Kind, ...]) -> Element | None:
-        """Return the node that says most by itself, with all its allowed features, if any."""
-        kind, *others = block
-        whole = self.selection.with_all_of(self._allowed, others)
+    def _first_of(self, idle: Mapping[Kind, Tensor]) -> Element | None:
+        """Return the idle node that says most by itself, with all its allowed features, if any."""
+        kind = next(iter(idle))
+        allowed = self._allowed.masks
+        wanted = self.selection.masks[FEATURES] | (idle[FEATURES] & allowed[FEATURES])
+        whole = Selection(self._space, {**self.selection.masks, FEATURES: wanted})
         gains = self._gains(whole)
         members = self._first(
-            self._allowed.masks[kind], None if gains is None else gains[kind], _FIRST
+            allowed[kind] & idle[kind], None if gains is None else gains[kind], _FIRST
         )
         if members.numel() == 0:
             return None
@@ -377,32 +426,69 @@ class GuidedSearch:
         best = max(range(len(judged)), key=lambda i: judged[i].value)
         return Element(kind, int(members[best]))
 
-    def _openings(self, block: tuple[Kind, ...]) -> Iterator[Trial]:
-        """Test the node that says most by itself with the best of its features, one with each."""
-        first = self._first_of(block)
+    def _openings(self, idle: Mapping[Kind, Tensor]) -> Iterator[Trial]:
+        """Test the idle node that says most by itself with the best of its features, one each."""
+        first = self._first_of(idle)
         if first is None:
             return
         opened = self.selection.toggled(first)
         gains = self._gains(opened)
-        cost = 2 * _entropy_of_one_more(0)
-        for kind in block[1:]:
-            gained = None if gains is None else gains[kind]
-            members = self._first(self._open(kind), gained, self._k)
-            scores = self._evaluator.scores_toggling(opened, kind, members)
-            for trial in self._trials(kind, members, scores, cost):
-                yield replace(trial, before=(first,))
+        members = self._first(
+            self._open(FEATURES) & self._space.features_of(*first),
+            None if gains is None else gains[FEATURES],
+            self._k,
+        )
+        scores = self._evaluator.scores_toggling(opened, FEATURES, members)
+        for trial in self._trials(FEATURES, members, scores, 2 * _entropy_of_one_more(0)):
+            yield replace(trial, before=(first,))
 
     def _additions(self, kind: Kind, gains: Gains | None) -> Iterator[Trial]:
         """Test the best elements of a kind, unless it is idle: its partner has none selected."""
-        partners = self._space.partners(kind)
-        if not all(self.selection.members(other).numel() for other in partners):
+        required = self._space.requires(kind)
+        if not all(self.selection.members(other).numel() for other in required):
             return iter(())
         members = self._first(self._open(kind), None if gains is None else gains[kind], self._k)
         if kind == EDGES and self._connected is not None:
             return self._joined(members, self._connected)
+        members = self._finalists(kind, members)
         scores = self._evaluator.scores_toggling(self.selection, kind, members)
         cost = _entropy_of_one_more(self.selection.members(kind).numel())
         return self._trials(kind, members, scores, cost)
+
+    def _finalists(self, kind: Kind, members: Tensor) -> Tensor:
+        """Return those of some members to test on all samples: the best on some, if they are many.
+
+        That takes a fraction of the time; on hundreds of samples the best is hardly ever missed.
+        """
+        if self._evaluator.samples < _MANY or members.numel() <= _FINALISTS:
+            return members
+        judged = self._judged_on_few(self.selection, kind, members)
+        best = sorted(range(len(judged)), key=lambda i: -judged[i].value)[:_FINALISTS]
+        return members[sorted(best)]
+
+    def _not_ruled_out(
+        self, selection: Selection, kind: Kind, members: Tensor, target: float
+    ) -> Tensor:
+        """Return the members without which a selection may still be good enough.
+
+        Of many samples some are looked at first: where they leave no doubt the others are not.
+        """
+        if self._evaluator.samples < _MANY or members.numel() == 0:
+            return members
+        weights = self._weights_of_few
+        error = math.sqrt(target * (1 - target) * float((weights**2).sum())) / float(weights.sum())
+        judged = self._judged_on_few(selection, kind, members)
+        least = target - _DOUBT * error
+        return members[[i for i, one in enumerate(judged) if one.fidelity >= least]]
+
+    def _judged_on_few(self, selection: Selection, kind: Kind, members: Tensor) -> list[_Judged]:
+        """Return what some of the samples say of a selection with each of some members toggled."""
+        few = self._evaluator.on_few(_LOOKED_AT_FIRST)
+        return self._judged(few.scores_toggling(selection, kind, members), self._weights_of_few)
+
+    @property
+    def _weights_of_few(self) -> Tensor:
+        return self.weights[self._evaluator.few(_LOOKED_AT_FIRST)]
 
     def _joined(self, edges: Tensor, connected: Connected) -> Iterator[Trial]:
         """Test edges together with those that join them to the rest."""
@@ -415,26 +501,28 @@ class GuidedSearch:
             cost = math.log((max(1, now) + len(way)) / max(1, now))
             yield Trial(last, judged, cost, tuple(before))
 
-    def _removals(self) -> Iterator[Trial]:
+    def _removals(self, target: float) -> Iterator[Trial]:
         return chain.from_iterable(
-            self._removals_of(kind, self.selection.members(kind)) for kind in self._kinds
+            self._removals_of(kind, self.selection.members(kind), target) for kind in self._kinds
         )
 
-    def _tested_again(self, trials: list[Trial]) -> Iterator[Trial]:
+    def _tested_again(self, trials: list[Trial], target: float) -> Iterator[Trial]:
         """Test the removal of elements that were tested before another one was taken out."""
         for kind in self._kinds:
             members = [trial.element.place for trial in trials if trial.element.kind == kind]
             if members:
                 device = self._evaluator.device
-                yield from self._removals_of(kind, torch.tensor(members, device=device))
+                yield from self._removals_of(kind, torch.tensor(members, device=device), target)
 
-    def _removals_of(self, kind: Kind, members: Tensor) -> Iterator[Trial]:
+    def _removals_of(self, kind: Kind, members: Tensor, target: float) -> Iterator[Trial]:
         """Test the removal of some elements of a kind; of a block all go at once or one stays."""
         count = self.selection.members(kind).numel()
-        if count <= 1 and (self._space.partners(kind) or count == self.selection.size):
+        stays = bool(self._space.partners(kind)) and not self._space.rows_suffice
+        if count <= 1 and (stays or count == self.selection.size):
             return iter(())
         if kind == EDGES and self._connected is not None:
             members = members[self._connected.removable(self.selection.edges)[members]]
+        members = self._not_ruled_out(self.selection, kind, members, target)
         scores = self._evaluator.scores_toggling(self.selection, kind, members)
         return self._trials(kind, members, scores, _entropy_of_one_more(count - 1))
 
@@ -457,9 +545,10 @@ class GuidedSearch:
             return best
         return torch.cat([best, elements[gains[elements] == torch.inf]])
 
-    def _judged(self, scores: Tensor) -> list[_Judged]:
-        """Return what each of scores (k, S, C) says."""
-        weights = self.weights / self.weights.sum()
+    def _judged(self, scores: Tensor, weights: Tensor | None = None) -> list[_Judged]:
+        """Return what each of scores (k, S, C) says, of samples that count by weights (S,)."""
+        weights = self.weights if weights is None else weights
+        weights = weights / weights.sum()
         hits = self._evaluator.event.happens(scores)  # (k, S)
         fidelity = hits.to(weights) @ weights
         probability = self._evaluator.event.log_probability(scores).exp().to(weights) @ weights

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from zorro.data import GraphDataset
-from zorro.errors import InputError, RunError
+from zorro.errors import InputError
 from zorro.explanation import Explanation
-from zorro.files.whole_file import whole_file
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
 from zorro.graph.names import Labels, Names
@@ -21,7 +20,7 @@ from zorro.runs import Run, open_run
 from zorro.runs.again import options_of
 from zorro.show.page import payload
 from zorro.show.page.ground import ground_of
-from zorro.show.page.html import REPORT_SCRIPTS, inlined
+from zorro.show.page.html import REPORT_SCRIPTS, inlined, saved
 
 
 def write(
@@ -40,6 +39,8 @@ def write(
     names: Names | None = None,
     links: Tensor | None = None,
     node_class_names: Labels | None = None,
+    hetero: HeteroData | None = None,
+    target: str | None = None,
     alternatives: payload.Alternatives | None = None,
 ) -> int:
     """Write a run's report and return its size in bytes.
@@ -64,6 +65,8 @@ def write(
         names: what nodes, features and graphs are called in general.
         links: (2, E), of a run of links: all that are known, which tell what answers are right.
         node_class_names: of a run of links, what the classes of nodes are called.
+        hetero: of a run of `explain_hetero`, instead of x, edge_index and y: PyG's `HeteroData`.
+        target: the type that it asks about; when None the only one that has classes.
         alternatives: further explanations by query, see `alternatives_of`.
     """
     kept = run if isinstance(run, Run) else open_run(run)
@@ -77,18 +80,14 @@ def write(
         names=names,
         links=links,
         node_class_names=node_class_names,
+        hetero=hetero,
+        target=target,
     )
     ground = replace(ground, names=_names(ground.names, class_names, feature_names, node_names))
     surroundings = ground.asked_by(kept).surroundings(kept)
     data = payload.of_run(kept, surroundings, alternatives=alternatives)
     title = f"{data['summary']['subject']} – zorro"
-    page = inlined("report.html", title=title, data=data, scripts=REPORT_SCRIPTS).encode()
-    target = Path(path)
-    try:
-        with whole_file(target) as file:
-            return file.write(page)
-    except OSError as error:
-        raise RunError(f"{target} could not be written: {error.strerror or error}") from error
+    return saved(path, inlined("report.html", title=title, data=data, scripts=REPORT_SCRIPTS))
 
 
 def alternatives_of(
@@ -99,6 +98,8 @@ def alternatives_of(
     x: Tensor | Features | None = None,
     edge_index: Tensor | Edges | None = None,
     graphs: GraphDataset | Sequence[Data] | None = None,
+    hetero: HeteroData | None = None,
+    target: str | None = None,
     model_kwargs: Mapping[str, Any] | None = None,
     on_query: Callable[[int], None] = lambda query: None,
 ) -> dict[int, list[Explanation]]:
@@ -113,6 +114,8 @@ def alternatives_of(
         x: the run's.
         edge_index: the run's.
         graphs: the run's, if it is one of graphs.
+        hetero: the run's, if it is one of several types.
+        target: the type that it asks about.
         model_kwargs: the run's.
         on_query: told of each query when it is done.
     """
@@ -120,7 +123,13 @@ def alternatives_of(
         raise InputError(f"count: expected at least 1 further explanation, got {count}")
     kept = run if isinstance(run, Run) else open_run(run)
     ground = ground_of(
-        model=model, x=x, edge_index=edge_index, graphs=graphs, model_kwargs=model_kwargs
+        model=model,
+        x=x,
+        edge_index=edge_index,
+        graphs=graphs,
+        hetero=hetero,
+        target=target,
+        model_kwargs=model_kwargs,
     ).asked_by(kept)
     if ground.data is None:
         raise InputError("x and edge_index, or graphs: expected what the run was made with")

@@ -46,7 +46,7 @@ def test_a_run_is_told_in_edges(tmp_path):
     assert summary["otherEdges"] == {"presence": 0.3, "effect": "structure"}
     for row in data["rows"]:
         e, shown = run.explanation(row["query"]), data["details"][str(row["query"])]
-        assert shown["edges"] == [f"{u}-{v}" for u, v in e.edges]
+        assert shown["edges"] == [f"{u}-{v}" for ((u, v),) in e.ordered("edges")]
         assert (row["edges"], row["nodes"], shown["nodes"]) == (len(e.edges), None, None)
         assert shown["values"] is None
         assert shown["lookedAt"].startswith("36 edges between 13 nodes")

@@ -11,7 +11,7 @@ from made_runs import ring
 
 from zorro.errors import InputError
 from zorro.graph.names import Names
-from zorro.question import Query
+from zorro.question import About, Query
 from zorro.runs import DamagedRow
 from zorro.show import report
 from zorro.show.page import payload
@@ -168,7 +168,9 @@ def test_alternatives_of_links_are_found_and_written(run, tmp_path):
     details = json.loads(inside[1])["details"]
     for e in run:
         others = details[f"{e.query.index}-{e.query.to}"]["alternatives"]
-        assert [other["nodes"] for other in others] == [list(o.nodes) for o in found[e.query.key]]
+        assert [other["nodes"] for other in others] == [
+            [node for (node,) in o.ordered("nodes")] for o in found[e.query.key]
+        ]
 
 
 def test_a_notebook_draws_both_ends(run):
@@ -180,7 +182,7 @@ def test_a_notebook_draws_both_ends(run):
 
 def test_what_is_damaged_is_told_by_its_ends_if_it_has_some():
     rows = [DamagedRow(0, Query("link", 6, 11).key, "torn"), DamagedRow(1, 6, "no link")]
-    told = payload.unreadable(Contents([], [], rows), "link")
+    told = payload.unreadable(Contents([], [], rows), About("link"))
     assert [one["query"] for one in told] == ["6-11", None]
 
 

@@ -4,10 +4,11 @@ import pytest
 import torch
 from made_runs import made_explanation, made_run, ring, small_model
 
+from zorro.audit import classes_of_nodes
 from zorro.errors import InputError
 from zorro.graph.names import Names
 from zorro.show.page import payload
-from zorro.show.page.node_surroundings import NodeSurroundings, predicted_classes
+from zorro.show.page.node_surroundings import NodeSurroundings
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_a_drawing_holds_the_kept_nodes_and_real_edges(graph):
 
 def test_neighbours_have_the_classes_that_the_model_says(graph):
     model = small_model().eval()
-    answers = predicted_classes(model, graph["x"], graph["edge_index"])
+    answers = classes_of_nodes(model, graph["x"], graph["edge_index"])
     scene = payload.detail(made_explanation(), NodeSurroundings(**graph, predicted=answers))[
         "scene"
     ]
@@ -59,7 +60,7 @@ def test_neighbours_have_the_classes_that_the_model_says(graph):
 
 
 def test_a_model_is_not_run_on_features_that_it_may_not_take(graph):
-    assert predicted_classes(small_model(), graph["x"].to_sparse(), graph["edge_index"]) is None
+    assert classes_of_nodes(small_model(), graph["x"].to_sparse(), graph["edge_index"]) is None
 
 
 def test_without_the_graph_there_is_no_drawing_and_no_value():

@@ -67,7 +67,7 @@ def test_the_list_says_that_it_is_of_graphs(client):
 
 def test_a_kept_explanation_is_shown(client, runs):
     detail = client.get("/api/runs/0/queries/4").json()
-    assert detail["nodes"] == list(runs[0].run.explanation(4).nodes)
+    assert detail["nodes"] == [n for (n,) in runs[0].run.explanation(4).ordered("nodes")]
     assert detail["features"] is None
     assert len(detail["kinds"]) == len(detail["scene"]["nodes"]) == 10
     assert client.get("/api/runs/2/queries/4").json()["scene"] is None
@@ -114,7 +114,7 @@ def test_another_graph_is_explained_as_the_library_does(client, model):
     assert all(kind == "progress" for kind, _ in steps)
     own = Zorro.of_graphs(model, molecules().graphs, samples=60, **ATOMS).explain(6)
     detail = said["detail"]
-    assert detail["nodes"] == list(own.nodes)
+    assert detail["nodes"] == [node for (node,) in own.ordered("nodes")]
     assert detail["row"]["status"] == own.status
     assert "for molecule 6" in "".join(text for text, _ in detail["sentence"])
 
@@ -126,7 +126,7 @@ def test_why_not_another_class(client, model):
     ]
     assert detail["versus"] == {"other": 0, "contrast": "beats"}
     own = Zorro.of_graphs(model, molecules().graphs, samples=60, **ATOMS).explain(0, why_not=0)
-    assert detail["nodes"] == list(own.nodes)
+    assert detail["nodes"] == [node for (node,) in own.ordered("nodes")]
 
 
 def test_candidates_are_atoms_and_types(client):

@@ -27,8 +27,12 @@ def test_a_new_explanation_is_the_librarys_own(explained, served, graph, model):
     name, last = events[-1]
     assert name == "done"
     detail = last["detail"]
-    assert (detail["nodes"], detail["features"]) == (list(own.nodes), list(own.features))
-    assert detail["fidelity"]["value"] == round(own.fidelity.value, 4)
+    assert detail["nodes"] == [node for (node,) in own.ordered("nodes")]
+    assert detail["features"] == [feature for (feature,) in own.ordered("features")]
+    assert [loss[0] for loss in detail["losses"]["nodes"]] == [
+        round(loss.value, 9) for loss in own.loss("nodes")
+    ]
+    assert detail["fidelity"]["value"] == round(own.fidelity.value, 9)
     assert detail["row"]["status"] == own.status
     assert [name for name, _ in events[:-1]] == ["progress"] * (len(events) - 1)
     first = events[0][1]
@@ -202,3 +206,14 @@ def test_no_more_than_two_run_at_once():
     wait_for(lambda: all(job.ended for job in every))
     assert max(seen) == limits.JOBS
     jobs.close()
+
+
+def test_values_of_any_nodes_and_features_are_told(client, graph):
+    asked = {"run": 0, "query": 9, "nodes": [9, 11], "features": [0, 3]}
+    values = client.post("/api/values", json=asked).json()["values"]
+    assert (values["nodes"], values["features"]) == ([9, 11], [0, 3])
+    expected = graph["x"][[9, 11]][:, [0, 3]]
+    assert torch.tensor(values["rows"]) == pytest.approx(expected, rel=1e-2)
+    refused = client.post("/api/values", json={**asked, "nodes": [4000]})
+    assert refused.status_code == 422
+    assert "nodes: expected" in refused.json()["error"]

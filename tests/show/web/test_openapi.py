@@ -98,4 +98,4 @@ def test_answers_are_as_described(fuzzed, mode):
             answers()
         except Unsatisfiable:
             assert mode is GenerationMode.NEGATIVE  # nothing can be wrong without arguments
-    assert len(seen) == 10
+    assert len(seen) == 11

@@ -9,8 +9,8 @@ from zorro.cut import ComputationalGraph
 from zorro.elements import EDGES, KEPT, Element, Kind, Selection, Space
 from zorro.evaluation.batched import BatchedEvaluator
 from zorro.evaluation.traced.evaluator import TracedEvaluator
-from zorro.evaluation.traced.layers import Unserved
 from zorro.evaluation.traced.program import Program
+from zorro.evaluation.traced.unserved import Unserved
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws

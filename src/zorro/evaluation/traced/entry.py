@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
-from zorro.evaluation.traced.layers import Unserved
 from zorro.evaluation.traced.plan import Mixing, Plan
 from zorro.evaluation.traced.program import Program
+from zorro.evaluation.traced.unserved import Unserved
 
 
 @dataclass(frozen=True)

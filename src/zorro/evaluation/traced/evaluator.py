@@ -13,7 +13,6 @@ from zorro.cut import ComputationalGraph
 from zorro.cut.perturbed import Perturbed
 from zorro.elements import (
     EDGE_ATTRIBUTES,
-    EDGES,
     Kind,
     Selection,
     redraws_features,
@@ -26,8 +25,10 @@ from zorro.evaluation.traced.entry import entries_of
 from zorro.evaluation.traced.heard_entry import heard_entries_of
 from zorro.evaluation.traced.heard_terms import HeardTerms
 from zorro.evaluation.traced.linear_terms import LinearTerms
+from zorro.evaluation.traced.looked_up import LookedUpEntry, LookedUpTerms
 from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.program import Program, Record
+from zorro.evaluation.traced.seen import MOST_EDGES, SeenInputs
 from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
@@ -41,10 +42,12 @@ _CLOSE = 1e-5
 _CLOSE_ROUNDINGS = 16
 _CLOSE_DEVIATIONS = 4  # of those seen when the program was compared with the model
 _CPU_NUMBERS = 1 << 21  # of one intermediate value: what stays in the caches
+_CPU_NUMBERS_WITH_EDGES = 1 << 18  # where messages are made of them, some for each
 _LEAST_PAIRS = 32  # of candidates and samples, that run at once even if they do not
 _NOISE_NUMBERS = 1 << 23
 _KEPT_VALUES = 4  # of each state: noise alone, with a selection, what follows
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
+_LOOKED_UP = 16  # batches among which inputs are looked for that were run before
 
 
 @dataclass(frozen=True)
@@ -150,13 +153,18 @@ class TracedEvaluator(Evaluator):
             self._terms.append(of_linear)
         if heard:
             self._terms.append(HeardTerms(heard, self._changed, draws, on_batch))
+        looked_up = program.kept("looked up", lambda: _looked_up(program, graph))
+        if looked_up:
+            states = None if known is None else known.states
+            self._terms.append(LookedUpTerms(looked_up, draws, states))
         self._noise_states = self._states_of_noise() if known is None else known.states
         if not heard:
             of_linear.noise_states = self._noise_states
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
         numbers = memory // 32
         if not graph.x.is_cuda:
-            numbers = min(numbers, max(_CPU_NUMBERS, _LEAST_PAIRS * width))
+            cached = _CPU_NUMBERS_WITH_EDGES if program.edges_vary else _CPU_NUMBERS
+            numbers = min(numbers, max(cached, _LEAST_PAIRS * width))
         self._pairs_at_once = max(1, numbers // max(1, width))
         least = min(state.size(0) for state in self._noise_states.values())
         self._changes_at_once = self._pairs_at_once * max(1, min(_MOST_JOINED, least))
@@ -296,16 +304,40 @@ class TracedEvaluator(Evaluator):
         now = base.edges.present[:, edges].t()  # (k, S)
         wanted = self._edge_draws.toggled(selection, edges)  # (k, S)
         ran = now != wanted
-        for some in _chunks(ran.nonzero(), self._pairs_at_once):
+        at_once = self._pairs_at_once * (1 if self._seen is None else _LOOKED_UP)
+        for some in _chunks(ran.nonzero(), at_once):
             candidate, sample = some.t()
             present = base.edges.present[sample]  # (b, m)
             each = torch.arange(sample.numel(), device=self.device)
             present[each, edges[candidate]] = wanted[candidate, sample]
-            few = {node: state[:, sample] for node, state in base.states.items()}
-            with self._running(sample.numel()):
-                output = self._program.run(few, presence=self._presence(present))
-            scores[candidate, sample] = self._read(output)
+            scores[candidate, sample] = self._scores_with(present, base.states, sample)
         return self._settled(scores, ran, selection, edges=(edges, wanted))
+
+    def _scores_with(
+        self, present: Tensor, states: Mapping[fx.Node, Tensor], sample: Tensor
+    ) -> Tensor:
+        """Return the scores (b, C) of samples (b,) that have such edges (b, m) and states."""
+
+        def run(places: Tensor) -> Tensor:
+            parts: list[Tensor] = []
+            for some in _chunks(places, self._pairs_at_once):
+                few = {node: state[:, sample[some]] for node, state in states.items()}
+                with self._running(some.numel()):
+                    presence = self._presence(present[some])
+                    parts.append(self._read(self._program.run(few, presence=presence)))
+            return torch.cat(parts)
+
+        if self._seen is None:
+            return run(torch.arange(sample.numel(), device=self.device))
+        return self._seen.scores(self._seen.numbers_of(present), run)
+
+    @property
+    def _seen(self) -> SeenInputs | None:
+        """The inputs that were run before, where only their edges tell them apart."""
+        edges = self.graph.edges.count if self._program.edges_vary else MOST_EDGES + 1
+        if self._features_vary or edges > MOST_EDGES:
+            return None
+        return self._program.kept("seen", lambda: SeenInputs(edges, self.device))
 
     def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
         return self._batched.scores_toggling(selection, EDGE_ATTRIBUTES, edges)
@@ -333,9 +365,9 @@ class TracedEvaluator(Evaluator):
             for terms in self._terms:
                 nodes += terms.node_gains(gradients, selection)
                 features += terms.feature_gains(gradients, selection)
-            found.update(self._by_kind(nodes / self.samples, features / self.samples))
+            found.update(self.space.by_kind(nodes / self.samples, features / self.samples))
         if of_edges is not None:
-            found[EDGES] = of_edges / self.samples
+            found.update(self.space.by_kind_of_edges(of_edges / self.samples))
         return found
 
     def _gradients(self, base: _Base) -> tuple[dict[fx.Node, Tensor], Tensor | None]:
@@ -431,6 +463,10 @@ class TracedEvaluator(Evaluator):
         if self._features_vary and not selection.keeps_no_feature:
             states = _summed([states, *(terms.added(selection) for terms in self._terms)])
         edges = self.edges_under(selection)
+        if self._seen is not None and edges is not None:
+            every = torch.arange(self.samples, device=self.device)
+            scores = self._scores_with(edges.present, states, every)
+            return self._settled_base(selection, states, scores, Record(), recorded, edges)
         records: list[Record] = []
         parts: list[Tensor] = []
         for some in self._some_samples():
@@ -441,10 +477,21 @@ class TracedEvaluator(Evaluator):
                 presence = self._presence(None if edges is None else edges.present[some])
                 parts.append(self._read(self._program.run(few, record, presence)))
             records.extend([] if record is None else [record])
-        scores = torch.cat(parts)
+        record = Record.joined(records) if recorded else Record()
+        return self._settled_base(selection, states, torch.cat(parts), record, recorded, edges)
+
+    def _settled_base(
+        self,
+        selection: Selection,
+        states: dict[fx.Node, Tensor],
+        scores: Tensor,
+        record: Record,
+        recorded: bool,
+        edges: EdgesOfSamples | None,
+    ) -> _Base:
+        """Keep what the samples give under a selection, scores (S, C) settled."""
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
         scores = self._settled(scores.unsqueeze(0), ran.unsqueeze(0), selection)[0]
-        record = Record.joined(records) if recorded else Record()
         self._last = _Base(selection, states, scores, record, recorded, edges)
         return self._last
 
@@ -525,6 +572,15 @@ class TracedEvaluator(Evaluator):
                 (sample, noise.clone()) for sample, noise in zip(missing, drawn, strict=True)
             )
         return torch.stack([self._kept_noise[sample] for sample in samples])
+
+
+def _looked_up(program: Program, graph: ComputationalGraph) -> dict[fx.Node, LookedUpEntry]:
+    """Return the program's entries that look numbers up."""
+    return {
+        node: LookedUpEntry.of(plan.looked_up, plan.needs, graph)
+        for node, plan in program.entries.items()
+        if plan.looked_up is not None
+    }
 
 
 def _summed(parts: Sequence[Mapping[fx.Node, Tensor]]) -> dict[fx.Node, Tensor]:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from zorro.evaluation.traced.change import Change, ChangedRows
 from zorro.evaluation.traced.heard import Heard
+from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.presence import Presence
 
 # Matrices with more non-zeros than this are multiplied as dense ones, and so are small ones.
@@ -179,6 +180,7 @@ class Plan:
     combine_change: Callable[[Change], ChangedRows] | None = None  # what a change does to them
     looks_at_all_nodes: bool = False  # also in other parts of the graph
     heard: Heard | None = None  # a further term of the state, only of a plan on the features
+    looked_up: LookedUp | None = None  # what the state is instead, only of a plan on the features
     on_features: Callable[[], Plan] | None = None  # the plan where the input is the features
 
     def finish(self, state: Tensor, presence: Presence | None = None) -> Tensor:

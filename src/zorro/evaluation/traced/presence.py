@@ -20,6 +20,7 @@ class Presence:
         # A last row for loops that layers add, which are always there.
         self._with_loops = torch.cat([columns, torch.ones_like(columns[:1])])
         self._made: dict[Hashable, Tensor] = {}
+        self._parts: dict[int, tuple[Tensor, Presence]] = {}
 
     def of(self, origin: Tensor) -> Tensor:
         """Return that of a layer's edges (k, B), which are columns of the graph's, or −1."""
@@ -30,3 +31,10 @@ class Presence:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
+
+    def part(self, columns: Tensor) -> Presence:
+        """Return that of some columns (k,) of the graph's edge index, for layers that see these."""
+        known = self._parts.get(id(columns))
+        if known is None or known[0] is not columns:
+            known = self._parts[id(columns)] = (columns, Presence(self.columns[columns]))
+        return known[1]

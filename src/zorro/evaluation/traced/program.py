@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import torch
@@ -16,13 +16,18 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.aggr import Aggregation
 
 from zorro.cut import ComputationalGraph
+from zorro.elements.types import NODE_TYPE
 from zorro.evaluation.traced.change import Change, ChangedRows
-from zorro.evaluation.traced.layers import Step, Unserved, plan_of
+from zorro.evaluation.traced.feature_view import FeatureView
+from zorro.evaluation.traced.layers import Step, plan_of
 from zorro.evaluation.traced.layers.pooling import plan_pooling
 from zorro.evaluation.traced.layers.row_wise import refuse_if_it_looks_at_all_nodes
+from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.typed import OF_RELATIONS, EdgesOf, Join
+from zorro.evaluation.traced.unserved import Unserved
 from zorro.graph.edge_index import ascending
 from zorro.model.model_state import undisturbed
 
@@ -32,6 +37,8 @@ _LINEAR = (nn.Linear, gnn.Linear)
 _PRODUCTS = (torch.matmul, torch.mm, operator.matmul, "matmul", "mm", "__matmul__")
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
 _UNCHANGED_FUNCTIONS = (functional.dropout, torch.dropout)
+_UNCHANGED_METHODS = ("float", "to", "contiguous", "type_as")  # if it is not so, it is noticed
+_STILL_NUMBERS = ("long", "int", "squeeze", "flatten", "view", "reshape", "to")  # of one column
 # Numbers that the features of all nodes an entry reads may have, if it keeps them as they are:
 # they are held for hundreds of samples at once.
 _WIDEST = 1 << 20
@@ -106,10 +113,16 @@ class Program:
         self._modules = dict(model.named_modules())
         self._nodes = list(traced.nodes)
         self._static: dict[fx.Node, Any] = {}  # what does not depend on the features
-        self._raw: set[fx.Node] = set()  # the features themselves
+        # The features themselves, and the columns of them that are seen, if not all are.
+        self._raw: dict[fx.Node, FeatureView | None] = {}
         self._plans: dict[fx.Node, Plan] = {}
         self._inputs: dict[fx.Node, fx.Node] = {}  # of those with a plan
         self._needed: dict[fx.Node, Tensor] = {}  # (r,) ascending rows
+        # Of joined values each that gives rows: its number, the value, and the rows' places (k,).
+        self._joins: dict[fx.Node, list[tuple[int, fx.Node, Tensor]]] = {}
+        self._columns: dict[
+            fx.Node, Tensor
+        ] = {}  # (e,) of edges that are not all, or who reads them
         self._kept: dict[str, Any] = {}  # what evaluators of this query share
         self.deviation = 0.0  # from the model's scores, relative to 1 + the largest, once known
         with undisturbed(model), torch.no_grad():
@@ -117,8 +130,8 @@ class Program:
             self._find_needed()
         self._nodes = [n for n in self._nodes if n in self._needed or n.op == "output"]
         for node, plan in self._plans.items():
-            if self._inputs[node] in self._raw and plan.on_features is not None:
-                self._plans[node] = plan.on_features()
+            if self._inputs[node] in self._raw:
+                self._plans[node] = self._on_features(plan, self._raw[self._inputs[node]])
         self.entries: dict[fx.Node, Plan] = {
             node: plan for node, plan in self._plans.items() if self._inputs[node] in self._raw
         }
@@ -126,6 +139,15 @@ class Program:
             is_wide = plan.needs.numel() * graph.x.size(1) > _WIDEST
             if is_wide and any(weight is None for weight in plan.weights):
                 raise Unserved(f"{node} keeps all features of {plan.needs.numel()} nodes")
+
+    def _on_features(self, plan: Plan, view: FeatureView | None) -> Plan:
+        """Return the plan where its input is the features, or some columns of them."""
+        if view is None:
+            return plan if plan.on_features is None else plan.on_features()
+        if plan.needs.numel() * view.width > _WIDEST and None in plan.weights:
+            raise Unserved(f"{view.__name__} of {plan.needs.numel()} nodes are kept as they are")
+        lifted = tuple(view.lifted(weight, self._graph.x) for weight in plan.weights)
+        return replace(plan, weights=lifted, on_features=None)
 
     @property
     def looks_at_all_nodes(self) -> bool:
@@ -167,7 +189,7 @@ class Program:
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
                 if record is not None and node not in self.entries:
                     record.states[node] = state.clone()  # what follows may write to it
-                values[node] = _Values(plan.finish(state, presence))
+                values[node] = _Values(plan.finish(state, self._heeded(node, presence)))
             else:
                 values[node] = self._row_wise(node, values)
             if record is not None and self._follows_changes(node, values[node], record):
@@ -201,11 +223,13 @@ class Program:
             if node.op == "output":
                 return _output(self._dense(_only(node), values, record, sample))
             if node in changes:
-                values[node] = _entered(self._plans[node], changes[node], presence, always_by_row)
+                values[node] = _entered(
+                    self._plans[node], changes[node], self._heeded(node, presence), always_by_row
+                )
             elif node in self._plans:
-                plan = self._plans[node]
+                state = self._changed_state(node, values, record, sample)
                 values[node] = _Values(
-                    plan.finish(self._changed_state(node, values, record, sample), presence)
+                    self._plans[node].finish(state, self._heeded(node, presence))
                 )
             elif node in record.values:
                 values[node] = self._row_wise_on_changes(node, values, record, sample)
@@ -216,6 +240,12 @@ class Program:
                 }
                 values[node] = self._row_wise(node, dense)
         raise Unserved("it has no output")
+
+    def _heeded(self, node: fx.Node, presence: Presence | None) -> Presence | None:
+        """Return the presence of the edges that a layer is called with, which may be some alone."""
+        if presence is None or node not in self._columns:
+            return presence
+        return presence.part(self._columns[node])
 
     def _follows_changes(self, node: fx.Node, value: _Values, record: Record) -> bool:
         """Whether rows of a value depend on the same rows of one entry alone."""
@@ -280,7 +310,7 @@ class Program:
         placeholders = [node for node in self._nodes if node.op == "placeholder"]
         if len(placeholders) < 2:
             raise Unserved("it does not take x and edge_index")
-        self._raw.add(placeholders[0])
+        self._raw[placeholders[0]] = None
         extras = self._graph.further_inputs
         self._static[placeholders[1]] = self._graph.edge_index
         for node in placeholders[2:]:
@@ -304,7 +334,12 @@ class Program:
             if of_edges.isdisjoint(node.all_input_nodes):
                 continue
             module = self._modules.get(str(node.target)) if node.op == "call_module" else None
-            if not isinstance(module, MessagePassing):
+            if isinstance(node.target, OF_RELATIONS):
+                of_edges.add(node)
+            elif not (
+                isinstance(module, MessagePassing)
+                or (isinstance(node.target, Step) and node.target.heeds_edges)
+            ):
                 raise Unserved(f"{node.target} reads the edges, which come and go")
 
     def _mark(self, node: fx.Node) -> None:
@@ -316,12 +351,20 @@ class Program:
                 (node.args, node.kwargs), lambda given: self._static[given]
             )
             self._static[node] = self._function_of(node)(*args, **kwargs)
-        elif inputs[0] in self._raw and self._leaves_unchanged(node):
-            self._raw.add(node)
+            if isinstance(node.target, EdgesOf):
+                self._columns[node] = node.target.columns(cast(Tensor, args[1]))
+        elif isinstance(node.target, FeatureView):
+            self._raw[node] = node.target
+        elif inputs[0] in self._raw and self._leaves_unchanged(node, self._raw[inputs[0]]):
+            self._raw[node] = self._raw[inputs[0]]
 
-    def _leaves_unchanged(self, node: fx.Node) -> bool:
+    def _leaves_unchanged(self, node: fx.Node, view: FeatureView | None) -> bool:
+        if view is not None and view.are_numbers and node.target in _STILL_NUMBERS:
+            return True
         if node.op == "call_module":
             return isinstance(self._modules[str(node.target)], _UNCHANGED_MODULES)
+        if node.op == "call_method" and node.target in _UNCHANGED_METHODS:
+            return True
         return node.target in _UNCHANGED_FUNCTIONS and not node.kwargs.get("training", False)
 
     def _find_needed(self) -> None:
@@ -337,12 +380,20 @@ class Program:
         rows = Rows(
             wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype, self.edges_vary
         )
+        if isinstance(node.target, Join):
+            self._need_joined(node, node.target)
+            return
         call = self._planned_call(node)
         if call is not None:
             given, plan = call
             self._inputs[node] = given
             self._plans[node] = plan(rows)
             self._need(given, self._plans[node].needs)
+            columns = [
+                self._columns[each] for each in node.all_input_nodes if each in self._columns
+            ]
+            if columns:
+                self._columns[node] = columns[0]
             return
         if node.op == "call_module":
             refuse_if_it_looks_at_all_nodes(self._modules[str(node.target)])
@@ -351,6 +402,31 @@ class Program:
                 raise Unserved(f"the features go into {node.target} before any linear map")
             if other not in self._static:
                 self._need(other, wanted)
+
+    def _need_joined(self, node: fx.Node, join: Join) -> None:
+        """Note which rows each of the joined values gives, and need them.
+
+        Values of a type that no row is of are left out: nobody needs them.
+        """
+        wanted = self._needed[node]
+        places = join.rows(wanted, self._graph.further_inputs[NODE_TYPE])
+        self._joins[node] = []
+        for number, (value, some) in enumerate(zip(node.args, places, strict=True)):
+            if some.numel() == 0:
+                continue
+            given = self._node_level(value, join.__name__)
+            if given in self._raw:
+                raise Unserved(f"the features go into {join.__name__} before any linear map")
+            self._need(given, wanted[some])
+            self._joins[node].append((number, given, some))
+
+    def _joined(self, node: fx.Node, join: Join, values: Mapping[fx.Node, Any]) -> _Values:
+        wanted = self._needed[node]
+        parts = [
+            (number, places, self._picked(values[given].tensor, given, wanted[places]))
+            for number, given, places in self._joins[node]
+        ]
+        return _Values(join.joined(parts, wanted.numel()))
 
     def _planned_call(self, node: fx.Node) -> _PlannedCall | None:
         """Return the input of a call that has a plan, and how to plan it."""
@@ -370,6 +446,10 @@ class Program:
             return picked
         if not isinstance(given, fx.Node) or given not in self._raw:
             return None
+        view = self._raw[given]
+        if isinstance(module, nn.Embedding) and view is not None and view.are_numbers:
+            table = LookedUp.of(module, view.columns[0])
+            return given, lambda rows: rows.looked_up(table)
         projection = self._projection(node, module)
         if projection is None:
             return None
@@ -456,6 +536,8 @@ class Program:
 
     def _row_wise(self, node: fx.Node, values: Mapping[fx.Node, Any]) -> _Values:
         """Run an operation on (r · B, …) as the model runs it on (N, …)."""
+        if isinstance(node.target, Join):
+            return self._joined(node, node.target, values)
         wanted = self._needed[node]
         batch = next(
             leaf.size(1)

@@ -14,6 +14,7 @@ from torch import Tensor
 from zorro.evaluation.traced.change import Change, ChangedRows
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.heard import Heard
+from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.plan import Mixing, Plan
 from zorro.evaluation.traced.presence import Presence
 
@@ -84,6 +85,8 @@ class Rows:
             after: maps (rows, h) to (rows, o).
         """
         used = np.unique(np.concatenate([sp.csr_matrix(matrix).indices for matrix, _ in terms]))
+        if used.size == 0:  # one row that counts for nothing is easier than none
+            used = self.wanted[:1].cpu().numpy()
         needs = torch.as_tensor(used, device=self.device).long()
         mixings = tuple(
             Mixing(sp.csr_matrix(matrix)[:, used], device=self.device, dtype=self.dtype)
@@ -135,6 +138,7 @@ class Rows:
         in_parts: bool = False,
         combine_change: Callable[[Change, Edges], ChangedRows] | None = None,
         origin: Tensor | None = None,
+        senders_only: bool = False,
     ) -> Plan:
         """Plan a layer that projects its input and is not linear in what it then does.
 
@@ -148,8 +152,9 @@ class Rows:
             combine_change: gives the rows of the output that a change of the state reaches.
             origin: (e,) which column of the graph's edge index each edge is, −1 for added loops;
                 the columns themselves when None.
+            senders_only: whether `combine` takes no notice of the wanted rows' own input.
         """
-        needs, edges = self._edges(edge_index, flow=flow)
+        needs, edges = self._edges(edge_index, flow=flow, senders_only=senders_only)
         if self.edges_vary:
             edges = replace(edges, origin=edges.ids if origin is None else origin[edges.ids])
             combine_change = None  # it knows of no edges that come and go
@@ -191,6 +196,10 @@ class Rows:
             looks_at_all_nodes=True,
         )
 
+    def looked_up(self, table: LookedUp) -> Plan:
+        """Plan what a table has for numbers among the features."""
+        return Plan(needs=self.wanted, mixings=(), weights=(), bias=None, looked_up=table)
+
     def pooled(self, members: Sequence[Any], reduce: Callable[[Tensor], Tensor]) -> Plan:
         """Plan what some rows give together, for each wanted output.
 
@@ -231,7 +240,9 @@ class Rows:
         ]
         return torch.cat(biases) if biases else None
 
-    def _edges(self, edge_index: Tensor, *, flow: str) -> tuple[Tensor, Edges]:
+    def _edges(
+        self, edge_index: Tensor, *, flow: str, senders_only: bool = False
+    ) -> tuple[Tensor, Edges]:
         """Return the rows that are read, (m,), and the edges into the wanted ones."""
         receiver, sender = (1, 0) if flow == "source_to_target" else (0, 1)
         place = torch.full((self.nodes,), -1, device=self.device)
@@ -239,8 +250,9 @@ class Rows:
         kept = (place[edge_index[receiver]] >= 0).nonzero().flatten()
         kept = kept[torch.argsort(place[edge_index[receiver][kept]], stable=True)]
         is_needed = torch.zeros(self.nodes, dtype=torch.bool, device=self.device)
-        is_needed[self.wanted] = True
         is_needed[edge_index[sender][kept]] = True
+        if not senders_only or kept.numel() == 0:
+            is_needed[self.wanted] = True
         needs = is_needed.nonzero().flatten()
         return needs, Edges(
             ids=kept,

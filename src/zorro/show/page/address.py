@@ -6,7 +6,7 @@ import re
 
 from zorro.elements.edges import EdgeLabel
 from zorro.errors import InputError
-from zorro.question import Level, Query
+from zorro.question import About, Level, Query
 from zorro.question.query import NUMBERS
 
 Address = int | str  # a number, or the ends of a link: 3-7
@@ -22,12 +22,13 @@ _TOLD: dict[Level, str] = {
 
 
 def address_of(query: Query) -> Address:
-    """Return what tells a query among others of its level.
+    """Return what tells a query among others of its level, and of its type if there are several.
 
     >>> address_of(Query("node", 5)), address_of(Query("link", 3, 7))
     (5, '3-7')
     """
-    return query.index if query.to is None else f"{query.index}-{query.to}"
+    first, *ends = query.numbers.values()
+    return f"{first}-{ends[0]}" if ends else first
 
 
 def edge_address(label: EdgeLabel) -> str:
@@ -44,20 +45,20 @@ def edge_at(address: str) -> EdgeLabel:
     return tuple(int(part) for part in address.split("-"))
 
 
-def query_at(name: str, address: Address, level: Level, count: int | None = None) -> Query:
+def query_at(name: str, address: Address, about: About, count: int | None = None) -> Query:
     """Return the query at an address, or raise `InputError`.
 
-    >>> query_at("query", "3-7", "link", 10)
-    Query(level='link', index=3, to=7, rivals=())
+    >>> str(query_at("query", "3-7", About("link"), 10))
+    'link 3–7'
 
     Args:
         name: of the argument.
         address: of a query.
-        level: of all queries.
-        count: how many nodes, or graphs, there are, if that matters.
+        about: what all queries are.
+        count: how many nodes, or graphs, can be asked about, if that matters.
     """
     numbers = [int(part) for part in re.findall(r"\d+", str(address))]
-    if len(numbers) != len(NUMBERS[level]) or (count is not None and max(numbers) >= count):
+    if len(numbers) != len(NUMBERS[about.level]) or (count is not None and max(numbers) >= count):
         within = "" if count is None else f" from 0 to {count - 1}"
-        raise InputError(f"{name}: expected {_TOLD[level]}{within}, got {address}")
-    return Query(level, numbers[0], numbers[1] if len(numbers) > 1 else None)
+        raise InputError(f"{name}: expected {_TOLD[about.level]}{within}, got {address}")
+    return about.query(*numbers)

@@ -246,7 +246,7 @@ def row(explanation: Explanation) -> Plain:
     return {
         "answer": "class" if e.label is None else "label",
         "class": e.predicted_class,
-        "probability": round(e.probability, 4),
+        "probability": precise(e.probability),
     }
 
 
@@ -256,7 +256,15 @@ def likeliest(probabilities: Sequence[float], *, against: int | None = None) -> 
     shown = order[:_MOST_CLASSES]
     if against is not None and against not in shown:
         shown.append(against)
-    return [[number, round(probabilities[number], 4)] for number in shown]
+    return [[number, precise(probabilities[number])] for number in shown]
+
+
+def precise(value: float) -> float:
+    """Return a share as a page holds it: with more digits than anybody shows.
+
+    It is rounded once, where it is shown, so that terminal, page and figure agree.
+    """
+    return round(value, 9)
 
 
 def _right(judged: Judged) -> Plain:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, RELATIONS, TYPES
 from zorro.elements.edges import EdgeLabel
 from zorro.explanation import Explanation
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import phrases
+from zorro.explanation.typed import named_member
 from zorro.graph.names import Names, label
 from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.drawing import svg
@@ -42,12 +43,13 @@ class Card:
 
 def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, str]]:
     e, names, fidelity = explanation, around.names, explanation.fidelity
-    attributes = [edge for edge in e.selected.get(EDGE_ATTRIBUTES, ()) if isinstance(edge, tuple)]
+    attributes = _edges(e, EDGE_ATTRIBUTES)
     kept = {
-        NODES: (f"{names.node}s", [around.node_label(e.query, node) for node in e.nodes]),
-        FEATURES: (f"{names.feature}s", [_feature(group, names) for group in e.feature_elements]),
-        EDGES: ("edges", [_edge(edge, e, around) for edge in e.edges]),
+        NODES: (f"{names.node}s", [around.node_label(e.query, node) for node in _flat(e, NODES)]),
+        FEATURES: (f"{names.feature}s", [_feature(group, names) for group in _columns(e)]),
+        EDGES: ("edges", [_edge(edge, e, around) for edge in _edges(e, EDGES)]),
         EDGE_ATTRIBUTES: ("edges' attributes", [_edge(edge, e, around) for edge in attributes]),
+        **{kind: (kind, e.called(kind)) for kind in (TYPES, RELATIONS) if kind in e.selected},
     }
     return [
         *((name, _listed(texts)) for kind, (name, texts) in kept.items() if kind in e.selected),
@@ -60,6 +62,21 @@ def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, st
     ]
 
 
+def _flat(explanation: Explanation, kind: str) -> list[int]:
+    elements = explanation.ordered(kind)
+    return [member for members in elements for member in members if isinstance(member, int)]
+
+
+def _columns(explanation: Explanation) -> list[tuple[int, ...]]:
+    elements = explanation.ordered(FEATURES)
+    return [tuple(column for column in one if isinstance(column, int)) for one in elements]
+
+
+def _edges(explanation: Explanation, kind: str) -> list[EdgeLabel]:
+    elements = explanation.ordered(kind)
+    return [member for members in elements for member in members if isinstance(member, tuple)]
+
+
 def _feature(members: tuple[int, ...], names: Names) -> str:
     if len(members) > 1:
         return group_name(members, names)
@@ -68,6 +85,8 @@ def _feature(members: tuple[int, ...], names: Names) -> str:
 
 def _edge(edge: EdgeLabel, explanation: Explanation, around: Surroundings) -> str:
     """Return what an edge is called, by the short names of its nodes."""
+    if explanation.types is not None:
+        return named_member(EDGES, edge, explanation.types)
     one, other, *number = edge
     ends = (around.node_label(explanation.query, end) for end in (one, other))
     to = "→" if explanation.graph.directed else "–"

@@ -19,6 +19,13 @@ _ATOM = 10.0  # the radius of a mark that holds a letter
 _APART = 4.0  # pixels between the lines of a bond
 _DASHED = ' stroke-dasharray="3 3"'
 _MOST_LABELS = 16
+# The marks of types: a circle, then others, each by its corners.
+_CORNERS: tuple[tuple[tuple[float, float], ...], ...] = (
+    (),
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0, -1.3), (0.9, 0), (0, 1.3), (-0.9, 0)),
+    ((0, -1.2), (1.1, 0.9), (-1.1, 0.9)),
+)
 
 Place = tuple[float, float]
 
@@ -100,8 +107,10 @@ def _node(
 ) -> str:
     kinds, number = surroundings.kinds, surroundings.kind(query, node.id)
     known = palette.PLAIN if number is None else kinds.colour(number)
-    name = f"{surroundings.names.node} {surroundings.node_label(query, node.id)}"
-    said = name if number is None else f"{name}, {kinds.name(number)}"
+    name = surroundings.node_label(query, node.id)
+    if not kinds.are_types:
+        name = f"{surroundings.names.node} {name}"
+    said = name if number is None or kinds.are_types else f"{name}, {kinds.name(number)}"
     title = f"<title>{escape(said)}</title>"
     if kinds.are_atoms and number is not None:
         fill = known if node.selected else "white"
@@ -119,10 +128,12 @@ def _node(
         else ""
     )
     fill = known if node.selected or node.id in scene.ends else palette.CONTEXT
-    return (
-        f'{ring}<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS[node.selected]}" fill="{fill}">'
-        f"{title}</circle>"
-    )
+    radius = _RADIUS[node.selected]
+    corners = _CORNERS[number % len(_CORNERS)] if kinds.are_types and number is not None else ()
+    if corners:
+        points = " ".join(f"{x + radius * dx:.1f},{y + radius * dy:.1f}" for dx, dy in corners)
+        return f'{ring}<polygon points="{points}" fill="{fill}">{title}</polygon>'
+    return f'{ring}<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}">{title}</circle>'
 
 
 def _label(node: SceneNode, x: float, y: float, text: str) -> str:

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from zorro.elements.groups import gathered
+from zorro.elements.types import Types
 from zorro.graph.features import features_of
 from zorro.graph.names import Labels, Names, check_labels, label
 from zorro.question import Level, Query
@@ -52,6 +53,8 @@ class GraphSurroundings:
     answers: Answers = field(default_factory=ClassAnswers)
     class_colours: ClassVar[Sequence[str]] = palette.CLASSES
     level: ClassVar[Level] = "graph"
+    types: ClassVar[Types | None] = None
+    target: ClassVar[str | None] = None
     counted: ClassVar[str] = "graphs"
 
     def __post_init__(self) -> None:

@@ -7,25 +7,31 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
+from zorro.audit import classes_of_nodes
 from zorro.data import GraphDataset
 from zorro.data.graph_validation import listed_graphs
-from zorro.data.names import names_of_graphs
+from zorro.data.hetero_catalogue import chosen_target
+from zorro.data.names import names_of_graphs, names_of_types
 from zorro.elements.groups import as_groups
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
-from zorro.graph.names import LINK_CLASSES, Labels, Names
+from zorro.graph.names import LINK_CLASSES, Labels, LabelsByType, Names
 from zorro.question import Level
 from zorro.runs import Run
 from zorro.runs.again import refuse_other_data, refuse_other_model
 from zorro.runs.given import GivenData, LinksOf, ManyGraphs, OneGraph
+from zorro.runs.manifest import types_of
+from zorro.runs.typed_graph import TypedGraph
 from zorro.show.page.answers import answers_of
 from zorro.show.page.graph_surroundings import GraphSurroundings
 from zorro.show.page.link_surroundings import LinkSurroundings
-from zorro.show.page.node_surroundings import NodeSurroundings, predicted_classes
+from zorro.show.page.node_surroundings import NodeSurroundings
 from zorro.show.page.surroundings import Surroundings
+from zorro.show.page.type_surroundings import TypeSurroundings
+from zorro.show.type_scene import TypedEdgeIndex
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,10 @@ class Ground:
 
     def _refuse_other(self, run: Run) -> None:
         if self.data is not None:
-            if self.data.level != run.level:
+            if self.data.about != run.about:
                 raise InputError(
-                    f"{run.path}: it is a run of {run.level}s, got data whose {self.data.level}s "
-                    "are asked about"
+                    f"{run.path}: it is a run of {run.about.nouns}, got data whose "
+                    f"{self.data.about.nouns} are asked about"
                 )
             refuse_other_data(run, self.data, self.model_kwargs)
         if self.model is not None:
@@ -75,7 +81,14 @@ class Ground:
 
     def surroundings(self, run: Run) -> Surroundings:
         """Return what a run's explanations lie in."""
-        return _SURROUNDINGS[run.level](self, run)
+        if not run.typed:
+            return _SURROUNDINGS[run.level](self, run)
+        if run.level != "node":
+            raise InputError(
+                f"{run.path}: expected nodes of one of several types, which pages show, got "
+                f"{run.level}s"
+            )
+        return _of_types(self, run)
 
 
 def ground_of(
@@ -89,9 +102,18 @@ def ground_of(
     names: Names | None = None,
     links: Tensor | None = None,
     node_class_names: Labels | None = None,
+    hetero: HeteroData | None = None,
+    target: str | None = None,
 ) -> Ground:
-    """Return what a run was made with, as users give it: one graph's parts, or several graphs."""
+    """Return what a run was made with: one graph's parts, several graphs, or one of several types.
+
+    Of the last `target` is the type that was asked about.
+    """
     kwargs = model_kwargs or {}
+    if hetero is not None:
+        if any(part is not None for part in (x, edge_index, y, graphs, links)):
+            raise InputError("hetero: expected it instead of other data, got both")
+        return _ground_of_types(hetero, target, model, kwargs, names)
     if graphs is None:
         if (x is None) != (edge_index is None):
             raise InputError("x and edge_index: expected both or neither, got only one")
@@ -114,6 +136,38 @@ def ground_of(
     return Ground(ManyGraphs(listed_graphs(graphs)), model, kwargs, None, names or Names())
 
 
+def _ground_of_types(
+    hetero: HeteroData,
+    target: str | None,
+    model: nn.Module | None,
+    kwargs: Mapping[str, Any],
+    names: Names | None,
+) -> Ground:
+    asked = chosen_target(hetero, target)
+    data = TypedGraph(hetero, asked)
+    known = names_of_types("", data.types) if names is None else names
+    return Ground(data, model, kwargs, hetero[asked].get("y"), known)
+
+
+def _of_types(ground: Ground, run: Run) -> TypeSurroundings:
+    data, answers = ground.data, answers_of(run.manifest["parameters"])
+    if isinstance(data, TypedGraph):
+        return TypeSurroundings(
+            data.types,
+            run.about.kind,
+            TypedEdgeIndex(data.graph),
+            ground.y,
+            ground.names,
+            _groups(run),
+            answers,
+        )
+    types = types_of(run.manifest)
+    names = ground.names
+    if not isinstance(names.nodes, LabelsByType):
+        names = names_of_types("", types)
+    return TypeSurroundings(types, run.about.kind, None, ground.y, names, _groups(run), answers)
+
+
 def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
     data, names = ground.data, ground.names
     answers = answers_of(run.manifest["parameters"])
@@ -121,12 +175,12 @@ def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
         return NodeSurroundings(names=names, groups=_groups(run), answers=answers)
     predicted = None
     if ground.model is not None:
-        predicted = predicted_classes(
+        predicted = classes_of_nodes(
             ground.model,
             data.x,
             data.edge_index,
             model_kwargs=ground.model_kwargs,
-            answers=answers,
+            reading=answers.reading,
         )
     return NodeSurroundings(
         data.x, data.edge_index, ground.y, predicted, names, _groups(run), answers

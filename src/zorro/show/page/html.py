@@ -9,11 +9,16 @@ import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from zorro.errors import RunError
+from zorro.files.whole_file import whole_file
 
 # In the order in which they are read: later ones use earlier ones.
 REPORT_SCRIPTS = (
     "vendor/d3.min.js",
+    "typed.js",
     "levels.js",
     "answers.js",
     "wording.js",
@@ -29,10 +34,20 @@ REPORT_SCRIPTS = (
     "band.js",
     "distributions.js",
     "filters.js",
+    "csv.js",
     "table.js",
     "explanation.js",
     "summary.js",
     "report.js",
+)
+
+_SHARED = REPORT_SCRIPTS[: REPORT_SCRIPTS.index("summary.js") + 1]
+AUDIT_SCRIPTS = (
+    *_SHARED,
+    "uses.js",
+    "mistakes.js",
+    "audit_lists.js",
+    "audit.js",
 )
 
 
@@ -41,7 +56,14 @@ def static(name: str) -> str:
     return files("zorro.show.page").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def inlined(template: str, *, title: str, data: Any, scripts: Sequence[str]) -> str:
+def inlined(
+    template: str,
+    *,
+    title: str,
+    data: Any,
+    scripts: Sequence[str],
+    styles: Sequence[str] = ("style.css",),
+) -> str:
     """Return a page with its style, scripts and data inside.
 
     The policy allows exactly these scripts and this style, by their hashes, and no network: even
@@ -52,8 +74,9 @@ def inlined(template: str, *, title: str, data: Any, scripts: Sequence[str]) -> 
         title: of the page.
         data: plain data, for the scripts to read.
         scripts: files of the front end, in order.
+        styles: the same of style sheets.
     """
-    style = static("style.css")
+    style = "\n".join(map(static, styles))
     code = [_closed(static(name)) for name in scripts]
     allowed = " ".join(map(_hash, code))
     policy = (
@@ -69,6 +92,16 @@ def inlined(template: str, *, title: str, data: Any, scripts: Sequence[str]) -> 
         "licence": static("vendor/d3.LICENSE"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], static(template))
+
+
+def saved(path: str | Path, page: str) -> int:
+    """Write a page that appears whole or not at all; return its size in bytes."""
+    target = Path(path)
+    try:
+        with whole_file(target) as file:
+            return file.write(page.encode())
+    except OSError as error:
+        raise RunError(f"{target} could not be written: {error.strerror or error}") from error
 
 
 def embedded(data: Any) -> str:

@@ -10,8 +10,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from zorro.elements.types import Types
 from zorro.graph.names import Labels, Names
-from zorro.question import Level, Query
+from zorro.question import About, Level, Query
 from zorro.show import palette
 from zorro.show.kept_edges import KeptEdges
 from zorro.show.link_scene import link_scene
@@ -45,6 +46,8 @@ class LinkSurroundings:
     carries_messages: bool = False
     answers: Answers = field(default_factory=ClassAnswers)
     level: ClassVar[Level] = "link"
+    types: ClassVar[Types | None] = None
+    target: ClassVar[str | None] = None
     counted: ClassVar[str] = "nodes"
 
     @property
@@ -103,7 +106,7 @@ class LinkSurroundings:
 
     def other(self, address: Address, count: int) -> int | tuple[int, int]:
         """Return another link."""
-        return query_at("why_not", address, self.level, count).asked
+        return query_at("why_not", address, About(self.level), count).asked
 
     def centre(self, query: Query) -> tuple[int, ...]:
         """Return the link's ends."""

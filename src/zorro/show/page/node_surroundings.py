@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from zorro.elements.groups import gathered
+from zorro.elements.types import Types
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges, EdgesByReceiver, edges_of
 from zorro.graph.features import Features, features_of, size_of
 from zorro.graph.names import Names, check_labels, label
-from zorro.model.predictor import Predictor
 from zorro.question import Level, Query
 from zorro.show import palette
 from zorro.show.kept_edges import KeptEdges
@@ -57,6 +56,8 @@ class NodeSurroundings:
     answers: Answers = field(default_factory=ClassAnswers)
     class_colours: ClassVar[Sequence[str]] = palette.CLASSES
     level: ClassVar[Level] = "node"
+    types: ClassVar[Types | None] = None
+    target: ClassVar[str | None] = None
     counted: ClassVar[str] = "nodes"
 
     def __post_init__(self) -> None:
@@ -148,27 +149,3 @@ class NodeSurroundings:
     def looked_at(self, *, candidates: int, context: int | None, hops: int) -> str:
         """Say how far away nodes were looked at, and how many more were needed."""
         return within_hops(self.names, candidates, context, hops)
-
-
-def predicted_classes(
-    model: nn.Module,
-    x: Tensor | Features,
-    edge_index: Tensor | Edges,
-    *,
-    model_kwargs: Mapping[str, Any] | None = None,
-    answers: Answers | None = None,
-) -> Tensor | None:
-    """Return the model's class of each node (N,).
-
-    None where its answers are none, and where it need not be able to run on the whole graph: for
-    sparse features, and for a graph that is not in memory.
-    """
-    said = ClassAnswers() if answers is None else answers
-    if not said.has_classes:
-        return None
-    everything = x if isinstance(x, Tensor) else x.in_memory
-    edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory
-    if everything is None or everything.layout != torch.strided or edges is None:
-        return None
-    predictor = Predictor(model, reading=said.reading)
-    return predictor.scores(everything, edges, model_kwargs or {}).argmax(dim=1).cpu()

@@ -17,6 +17,7 @@ from zorro.elements import (
     KINDS,
     NODES,
     Kind,
+    drops_edges,
     redraws_features,
 )
 from zorro.elements.edges import Member
@@ -24,7 +25,7 @@ from zorro.evaluation import FidelityEstimate
 from zorro.explanation import Explanation, Step
 from zorro.explanation.sentence import phrases
 from zorro.graph.names import Labels, counted, label
-from zorro.question import Level, Query
+from zorro.question import About, Query
 from zorro.runs import Run
 from zorro.show.kept_edges import KeptEdges
 from zorro.show.page import answers, contents
@@ -56,7 +57,7 @@ def of_run(
         "rows": [row(e, surroundings) for e in held.explanations],
         "details": details,
         "failures": failures(held),
-        "unreadable": unreadable(held, run.level),
+        "unreadable": unreadable(held, run.about),
         "labels": labels(surroundings, details.values()),
     }
 
@@ -93,6 +94,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "contrast": parameters.get("contrast"),
         "data": {name: manifest["data"].get(name) for name in _SIZES},
         "model": manifest["model"]["class"],
+        "digests": {part: manifest[part]["sha256"] for part in ("data", "model")},
         "versions": manifest["versions"],
         "made": manifest["made"]["at"],
         "hasGraph": surroundings.has_graph,
@@ -113,7 +115,7 @@ def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
         **answers.row(e),
         "truth": surroundings.truth(e.query),
         **{kind: _count(e, kind) for kind in KINDS},
-        "fidelity": _rounded(e.fidelity.value),
+        "fidelity": answers.precise(e.fidelity.value),
         "status": e.status,
         "certified": e.certified,
     }
@@ -126,18 +128,18 @@ def failures(held: Contents) -> list[Plain]:
     ]
 
 
-def unreadable(held: Contents, level: Level) -> list[Plain]:
+def unreadable(held: Contents, about: About) -> list[Plain]:
     """Return the rows that cannot be read, and why."""
     return [
-        {"position": one.position, "query": _told(level, one.key), "reason": one.reason}
+        {"position": one.position, "query": _told(about, one.key), "reason": one.reason}
         for one in held.damaged
     ]
 
 
-def _told(level: Level, key: int | None) -> Address | None:
+def _told(about: About, key: int | None) -> Address | None:
     """Return the address of the query that has a key, None if none has."""
     try:
-        return None if key is None else address_of(Query.of_key(level, key))
+        return None if key is None else address_of(about.of_key(key))
     except ValueError:
         return None
 
@@ -146,10 +148,21 @@ def detail(
     explanation: Explanation,
     surroundings: Surroundings,
     alternatives: Sequence[Explanation] = (),
+    *,
+    drawn: bool = True,
 ) -> Plain:
-    """Return what is shown of an explanation when it is opened."""
+    """Return what is shown of an explanation when it is opened.
+
+    Args:
+        explanation: that is shown.
+        surroundings: what it lies in.
+        alternatives: further explanations of the same query.
+        drawn: whether with its drawing and its values.
+    """
     e, query = explanation, explanation.query
-    scene = surroundings.scene(query, e.nodes, hops=e.graph.hops, edges=KeptEdges.of(e))
+    scene = None
+    if drawn:
+        scene = surroundings.scene(query, e.nodes, hops=e.graph.hops, edges=KeptEdges.of(e))
     context = None if e.graph.whole else e.graph.context
     other = None if e.versus is None else e.versus.other
     return {
@@ -157,19 +170,21 @@ def detail(
             [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
         ],
         **{kind: members_of(e, kind) for kind in KINDS},
+        "losses": _losses(e),
         "directed": e.graph.directed,
         "otherEdges": other_edges(e),
+        "rowsSuffice": e.claim.rows_suffice,
         "values": values(
             query,
-            e.nodes if NODES in e.selected else None,
-            e.feature_elements if FEATURES in e.selected else None,
+            [_node(members) for members in e.ordered(NODES)] if NODES in e.selected else None,
+            _columns(e) if FEATURES in e.selected else None,
             surroundings,
         )
-        if redraws_features(e.selected)
+        if drawn and redraws_features(e.selected)
         else None,
         "kinds": surroundings.kinds_of_all(query),
         "fidelity": measured(e.fidelity),
-        "bound": None if e.certificate is None else _rounded(e.certificate.bound),
+        "bound": None if e.certificate is None else answers.precise(e.certificate.bound),
         "attempts": None if e.certificate is None else e.certificate.attempts,
         "tau": e.parameters.tau,
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
@@ -185,10 +200,21 @@ def detail(
     }
 
 
-def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
-    """Return what things are called; of nodes and features only those that are shown."""
+def labels(
+    surroundings: Surroundings,
+    details: Iterable[Plain],
+    *,
+    further: Mapping[str, Iterable[int]] | None = None,
+) -> Plain:
+    """Return what things are called; of nodes and features only those that are shown.
+
+    Args:
+        surroundings: that know their names.
+        details: of explanations, which are shown.
+        further: nodes and features that are shown besides.
+    """
     names = surroundings.names
-    shown: dict[str, set[int]] = {kind: set() for kind in KEPT}
+    shown: dict[str, set[int]] = {kind: set((further or {}).get(kind, ())) for kind in KEPT}
     for one in details:
         for held in (one, *one["alternatives"]):
             for kind in KEPT:
@@ -202,6 +228,7 @@ def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
             shown[NODES].update(node[0] for node in one["scene"]["nodes"])
     kinds, classes = surroundings.kinds, surroundings.answers.class_names(names)
     return {
+        "types": types_told(surroundings),
         "level": surroundings.level,
         "answer": surroundings.answers.kind,
         "node": names.node,
@@ -215,7 +242,21 @@ def labels(surroundings: Surroundings, details: Iterable[Plain]) -> Plain:
             "names": {str(number): text for number, text in _pairs(kinds.names)},
             "colours": list(kinds.colours),
             "areAtoms": kinds.are_atoms,
+            "areTypes": kinds.are_types,
         },
+    }
+
+
+def types_told(surroundings: Surroundings) -> Plain | None:
+    """Return the types of nodes with the number of each one's first, and the relations."""
+    types = surroundings.types
+    if types is None:
+        return None
+    each = zip(types.names, types.first_nodes, types.nodes, strict=True)
+    return {
+        "nodes": [{"name": name, "first": first, "count": one.count} for name, first, one in each],
+        "relations": [list(types.relation_of(place)) for place in range(len(types.joined))],
+        "target": surroundings.target,
     }
 
 
@@ -244,7 +285,42 @@ def members_of(explanation: Explanation, kind: Kind) -> list[Id] | None:
     """Return what is kept of a kind, a group of features by its first; None if all is."""
     if kind not in explanation.selected:
         return None
-    return [_id(members[0]) for members in explanation.elements(kind)]
+    return [_id(members[0]) for members in explanation.ordered(kind)]
+
+
+def _node(members: tuple[Member, ...]) -> int:
+    (node,) = members
+    assert isinstance(node, int)
+    return node
+
+
+def _columns(explanation: Explanation) -> list[list[int]]:
+    """Return the columns of each feature that is kept, that first without which most is lost."""
+    return [
+        [column for column in members if isinstance(column, int)]
+        for members in explanation.ordered(FEATURES)
+    ]
+
+
+def _losses(explanation: Explanation) -> Plain | None:
+    """Return what is lost without each element, in the order in which `members_of` has them."""
+    if explanation.losses is None:
+        return None
+    return {
+        "samples": explanation.losses.samples,
+        "confidence": explanation.losses.confidence,
+        **{
+            kind: [
+                [
+                    answers.precise(loss.value),
+                    answers.precise(loss.lower),
+                    answers.precise(loss.upper),
+                ]
+                for loss in explanation.loss(kind)
+            ]
+            for kind in explanation.selected
+        },
+    }
 
 
 def _id(member: Member) -> Id:
@@ -257,7 +333,7 @@ def other_edges(explanation: Explanation) -> Plain | None:
     They are present with a probability, as edges or as messages only; or they exchange ends.
     """
     p = explanation.parameters
-    if EDGES not in explanation.selected:
+    if not drops_edges(explanation.selected):
         return None
     return {"presence": p.edge_presence, "effect": p.edge_effect}
 
@@ -276,9 +352,9 @@ def _count(explanation: Explanation, kind: Kind) -> int | None:
 def measured(fidelity: FidelityEstimate) -> Plain:
     """Return a fidelity with its interval."""
     return {
-        "value": _rounded(fidelity.value),
-        "lower": _rounded(fidelity.lower),
-        "upper": _rounded(fidelity.upper),
+        "value": answers.precise(fidelity.value),
+        "lower": answers.precise(fidelity.lower),
+        "upper": answers.precise(fidelity.upper),
         "samples": fidelity.samples,
         "confidence": fidelity.confidence,
     }
@@ -325,7 +401,7 @@ def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
 
 def _step(step: Step) -> list[Any]:
     """Return [kind, id, fidelity, added]; the start has the kind ""."""
-    fidelity, added = _rounded(step.fidelity), int(step.added)
+    fidelity, added = answers.precise(step.fidelity), int(step.added)
     if step.kind is None:
         return ["", None, fidelity, added]
     return [step.kind.removesuffix("s"), _id(step.members[0]), fidelity, added]
@@ -334,9 +410,9 @@ def _step(step: Step) -> list[Any]:
 def _alternative(explanation: Explanation) -> Plain:
     return {
         **{kind: members_of(explanation, kind) for kind in KINDS},
-        "fidelity": _rounded(explanation.fidelity.value),
-        "lower": _rounded(explanation.fidelity.lower),
-        "upper": _rounded(explanation.fidelity.upper),
+        "fidelity": answers.precise(explanation.fidelity.value),
+        "lower": answers.precise(explanation.fidelity.lower),
+        "upper": answers.precise(explanation.fidelity.upper),
         "certified": explanation.certified,
     }
 
@@ -348,7 +424,3 @@ def _same(one: Explanation, other: Explanation) -> bool:
 def _median(lengths: Iterable[int]) -> float | None:
     values = list(lengths)
     return statistics.median(values) if values else None
-
-
-def _rounded(value: float) -> float:
-    return round(value, 4)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import torch
 
+from zorro.elements.types import Types
 from zorro.errors import InputError
 from zorro.graph.features import Features
 from zorro.graph.names import Labels, Names, counted, label
@@ -34,10 +35,12 @@ class NodeKinds:
     Args:
         names: of the kinds, by number.
         are_atoms: whether they are chemical elements, whose symbols stand in the nodes' marks.
+        are_types: whether they are types of nodes, each of which has a shape of its own.
     """
 
     names: Labels = field(default_factory=dict)
     are_atoms: bool = False
+    are_types: bool = False
 
     def name(self, number: int) -> str:
         """Return what a kind is called."""
@@ -179,6 +182,16 @@ class Surroundings(Protocol):
     @property
     def kinds(self) -> NodeKinds:
         """By which nodes are coloured."""
+        ...
+
+    @property
+    def types(self) -> Types | None:
+        """Of nodes and edges, where there are several."""
+        ...
+
+    @property
+    def target(self) -> str | None:
+        """The type that is asked about, where there are several."""
         ...
 
     @property

@@ -43,7 +43,10 @@ def features(
     feature_names: Labels | None = None,
     node_names: Labels | None = None,
 ) -> Figure:
-    """Draw the selected features' values at the selected nodes, the query's in the first rows.
+    """Draw the selected features' values at the selected nodes, what matters most first.
+
+    That is without which most fidelity is lost; where that was not measured, the query's values
+    come first and others by their ids.
 
     Where sets are of features alone, these are the values of the query, of both ends of a link, or
     of all nodes of a graph; where they are of nodes alone, of all features.
@@ -66,8 +69,10 @@ def features(
     every = asked or range(explanation.graph.num_nodes)
     kept = explanation.nodes if NODES in explanation.selected else tuple(every)
     nodes = sorted(kept, key=lambda node: (node not in asked, node))
+    if explanation.losses is not None and NODES in explanation.selected:
+        nodes = _flat(explanation, NODES)
     every_feature = range(explanation.graph.num_features)
-    chosen = list(explanation.features if FEATURES in explanation.selected else every_feature)
+    chosen = _flat(explanation, FEATURES) if FEATURES in explanation.selected else [*every_feature]
     values = _values(explanation, x, nodes, chosen)  # (nodes, features)
     if values.size == 0:
         return _nothing(explanation)
@@ -103,6 +108,12 @@ def features(
     axes.set_xlabel("feature")
     axes.set_ylabel("node")
     return figure
+
+
+def _flat(explanation: Explanation, kind: str) -> list[int]:
+    """Return what is kept of a kind, that first without which most is lost."""
+    elements = explanation.ordered(kind)
+    return [member for members in elements for member in members if isinstance(member, int)]
 
 
 def _values(
@@ -161,7 +172,8 @@ def _name_ticks(
     axes: Axes, rows: list[str], columns: list[str], *, cell_width: float, cell_height: float
 ) -> None:
     """Name rows and columns, so many of them as can be read."""
-    fits = _LETTER * max(map(len, columns)) < cell_width
+    # A letter and a half between two labels, or they read as one.
+    fits = _LETTER * (max(map(len, columns)) + 1.5) < cell_width
     for axis, names, cell, turn in (
         (axes.xaxis, columns, cell_width, 0 if fits else 90),
         (axes.yaxis, rows, cell_height, 0),

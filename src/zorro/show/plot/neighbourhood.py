@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor
+from torch_geometric.data import HeteroData
 
 from zorro.elements.space import BLOCKS
 from zorro.errors import InputError
@@ -36,7 +38,9 @@ from zorro.show.plot.stage import (
     labels_of,
     stage_of,
 )
+from zorro.show.plot.typed import names_by_type, typed_edges
 from zorro.show.scene import Scene, check_edges, scene_of
+from zorro.show.type_scene import TypedEdgeIndex, type_scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 
 # A marker per round through the colours.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+_MARKERS_OF_TYPES = ("o", "s", "D", "^", "*", "P")  # as pages have them
 _LEGEND = 2.3  # inches
 _TITLE = 0.6
 _TITLE_LETTER = 0.095
@@ -54,11 +59,11 @@ _MOST_CLASSES = 30
 
 def explanation(
     explanation: Explanation,
-    edge_index: Tensor | Edges | EdgesByReceiver,
+    edge_index: Tensor | Edges | EdgesByReceiver | HeteroData,
     *,
     classes: Tensor | Sequence[int] | None = None,
     class_names: Labels | None = None,
-    node_names: Labels | None = None,
+    node_names: Labels | Mapping[str, Labels] | None = None,
     edge_names: Sequence[str | None] | None = None,
     hops: int | None = None,
     most_context: int = 60,
@@ -79,10 +84,11 @@ def explanation(
     Args:
         explanation: what is drawn.
         edge_index: of the whole graph; grouped by receiver it need not be indexed again. Of a
-            graph that was asked about its own (2, E).
-        classes: (N,), by which nodes are coloured: predicted or true.
+            graph that was asked about its own (2, E). Of a graph of several types PyG's
+            `HeteroData`: each type has a colour and a marker.
+        classes: (N,), by which nodes are coloured: predicted or true; of several types none.
         class_names: of the classes, for the legend; a link that is there or not is called that.
-        node_names: shown instead of ids.
+        node_names: shown instead of ids; of several types by type, `{"venue": ["AAAI", …]}`.
         edge_names: what each edge of a graph that was asked about is: `"double"`, `"triple"` and
             `"aromatic"` are drawn so.
         hops: how far context reaches; as far as the explanation looked when None.
@@ -91,21 +97,30 @@ def explanation(
     """
     check_explanation(explanation)
     total = explanation.graph.num_nodes
-    check_size(edge_index, total)
-    check_labels("node_names", node_names or {}, total)
     check_labels("class_names", class_names or {}, None)
-    colour_by = None if classes is None else class_numbers(classes, total)
+    legend, marker = class_names, _marker
+    colour_by: list[int] | None
+    edges: Tensor | Edges | EdgesByReceiver | TypedEdgeIndex
+    if isinstance(edge_index, HeteroData):
+        edges = typed = typed_edges(explanation, edge_index, classes)
+        colour_by, legend, marker = typed.kinds, typed.types.names, _marker_of_type
+        names: Labels | None = names_by_type(typed.types, node_names)
+    else:
+        check_size(edge_index, total)
+        edges, names = edge_index, cast("Labels | None", node_names)
+        colour_by = None if classes is None else class_numbers(classes, total)
+        check_labels("node_names", names or {}, total)
     draw = _SCENES[explanation.query.level]
-    scene = draw(explanation, edge_index, node_names, edge_names, hops, most_context)
-    symbols = symbols_of(scene, node_names)
+    scene = draw(explanation, edges, names, edge_names, hops, most_context)
+    symbols = symbols_of(scene, names)
     shown = {*scene.centre, *scene.ends}
     kept = [node for node in scene.nodes if node.selected or node.id in shown]
     stage = stage_of(scene)
     named = [] if symbols else kept
-    labels = labels_of(scene, stage, named, lambda node: name_of(node_names, node))
+    labels = labels_of(scene, stage, named, lambda node: name_of(names, node))
     stage = stage.holding(labels)
-    heading = _title(explanation, class_names, node_names) if title is None else title
-    keys = _keys(scene, colour_by, class_names, has_symbols=symbols is not None)
+    heading = _title(explanation, class_names, names) if title is None else title
+    keys = _keys(scene, colour_by, legend, marker, has_symbols=symbols is not None)
     width = max(stage.width + _LEGEND, _TITLE_LETTER * max(map(len, heading.split("\n"))))
     height = max(stage.height, _KEY * len(keys)) + _TITLE
     across, up = stage.width / width, 1 - _TITLE / height
@@ -115,7 +130,7 @@ def explanation(
     if symbols:
         draw_atoms(axes, scene, symbols)
     else:
-        _draw_nodes(axes, scene, stage, colour_by)
+        _draw_nodes(axes, scene, stage, colour_by, marker)
     if scene.centre:
         draw_query_rings(axes, scene, stage)
     draw_labels(axes, labels, font_size(len(kept)))
@@ -136,7 +151,7 @@ def explanation(
 def _around(
     layout: Callable[..., Scene],
     explanation: Explanation,
-    edge_index: Tensor | Edges | EdgesByReceiver,
+    edge_index: Tensor | Edges | EdgesByReceiver | TypedEdgeIndex,
     node_names: Labels | None,
     edge_names: Sequence[str | None] | None,
     hops: int | None,
@@ -146,13 +161,25 @@ def _around(
     query = explanation.query
     if edge_names is not None:
         raise InputError(f"edge_names: expected none for an explanation of a {query.level}")
+    kept = KeptEdges.of(explanation)
+    if isinstance(edge_index, TypedEdgeIndex):
+        reach = explanation.graph.hops if hops is None else hops
+        scene = type_scene(
+            query.index,
+            explanation.nodes,
+            edge_index,
+            hops=reach,
+            most_context=most_context,
+            kept=kept,
+        )
+        return scene if kept is not None else replace(scene, elements=())
     return layout(
         query,
         explanation.nodes,
         edge_index,
         hops=explanation.graph.hops if hops is None else hops,
         most_context=most_context,
-        edges=KeptEdges.of(explanation),
+        edges=kept,
     )
 
 
@@ -205,13 +232,24 @@ def _marker(number: int) -> str:
     return MARKERS[palette.repetition(number) % len(MARKERS)]
 
 
-def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | None) -> None:
+def _marker_of_type(number: int) -> str:
+    """Return the marker of a type: each has its own, as far as there are some."""
+    return _MARKERS_OF_TYPES[number % len(_MARKERS_OF_TYPES)]
+
+
+def _draw_nodes(
+    axes: Axes,
+    scene: Scene,
+    stage: Stage,
+    classes: list[int] | None,
+    marker_of: Callable[[int], str],
+) -> None:
     """Draw all nodes, those alike but for place and colour at once."""
     alike = defaultdict(list)
     for node in scene.nodes:
         kind = "selected" if node.selected else "query" if node.id in scene.centre else "context"
         kind = "end" if kind == "context" and node.id in scene.ends else kind
-        marker = "o" if classes is None else _marker(classes[node.id])
+        marker = "o" if classes is None else marker_of(classes[node.id])
         alike[kind, marker].append(node)
     for (kind, marker), nodes in alike.items():
         if classes is not None:
@@ -238,7 +276,12 @@ def _draw_nodes(axes: Axes, scene: Scene, stage: Stage, classes: list[int] | Non
 
 
 def _keys(
-    scene: Scene, classes: list[int] | None, class_names: Labels | None, *, has_symbols: bool
+    scene: Scene,
+    classes: list[int] | None,
+    class_names: Labels | None,
+    marker_of: Callable[[int], str],
+    *,
+    has_symbols: bool,
 ) -> list[tuple[dict[str, Any], str]]:
     """Return the legend's lines: what a node's look means, then the classes that are shown."""
     plain = palette.PLAIN if classes is None and not has_symbols else "#8A9096"
@@ -265,7 +308,7 @@ def _keys(
         [] if classes is None or has_symbols else sorted({classes[node.id] for node in scene.nodes})
     )
     for number in shown[:_MOST_CLASSES]:
-        look = {"marker": _marker(number), "color": palette.class_colour(number)}
+        look = {"marker": marker_of(number), "color": palette.class_colour(number)}
         name = name_of(class_names, number, otherwise=f"class {number}")
         keys.append(({"markersize": 8, **look}, name))
     if len(shown) > _MOST_CLASSES:
@@ -303,8 +346,13 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
         name = f"{'' if predicted else 'not '}{name_of(class_names, told)}"
     fidelity, query = explanation.fidelity, explanation.query
     blocks = [[kind for kind in block if kind in explanation.selected] for block in BLOCKS]
+    by_type = explanation.claim.counted
     size = " and ".join(
-        " × ".join(Names().counted(kind, len(explanation.elements(kind))) for kind in block)
+        " × ".join(
+            by_type.get(kind) or Names().counted(kind, len(explanation.elements(kind)))
+            for kind in block
+            if explanation.elements(kind) or not explanation.claim.rows_suffice
+        )
         for block in blocks
         if block
     )
@@ -317,6 +365,8 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
 
 def _asked(query: Query, node_names: Labels | None) -> str:
     """Return what was asked about: a node or both ends of a link, by name if they have some."""
+    if query.types and query.to is None:
+        return name_of(node_names, query.index)
     ends = query.seeds[:2]
     if not ends or all(label(node_names or {}, end) is None for end in ends):
         return str(query)

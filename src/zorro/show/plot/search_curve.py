@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 45  # steps that are named one by one
 _NODE, _FEATURE, _FRESH, _EDGE, _TAU = (palette.CLASSES[place] for place in (0, 1, 2, 3, 5))
 _NOUNS: Mapping[Kind, str] = dict(
-    zip(KINDS, ("node", "feature", "edge", "edge's attributes"), strict=True)
+    zip(KINDS, ("type", "node", "feature", "relation", "edge", "edge's attributes"), strict=True)
 )
 _LEGEND = 2.4  # inches
 

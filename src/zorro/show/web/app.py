@@ -23,9 +23,11 @@ from pydantic import Field
 from starlette.exceptions import HTTPException as PlainHTTPException
 
 from zorro import question
+from zorro.arguments import whole_numbers
 from zorro.cut import ComputationalGraph
-from zorro.elements import EDGES, KINDS, Kind
+from zorro.elements import EDGES, FEATURES, KINDS, NODES, Kind
 from zorro.elements.edges import EdgeLabel
+from zorro.elements.groups import gathered
 from zorro.errors import InputError, ModelError, RunError, ZorroError
 from zorro.question.decision import Comparison
 from zorro.show.kept_edges import KeptEdges
@@ -51,6 +53,8 @@ from zorro.show.web.schema import (
     RunEntry,
     Runs,
     Started,
+    Values,
+    ValuesRequest,
 )
 from zorro.show.web.served import Broken, Served
 from zorro.version import __version__
@@ -171,10 +175,10 @@ def _add_runs(app: FastAPI, runs: Offered, jobs: Jobs) -> None:
     )
     def kept(run: RunNumber, query: QueryAddress) -> Response:
         served = _served(runs, run)
-        detail = served.kept_detail(query_at("query", query, served.run.level))
+        detail = served.kept_detail(query_at("query", query, served.run.about))
         if detail is None:
-            level = served.run.level
-            raise HTTPException(404, f"query: the run holds no explanation of {level} {query}")
+            kind = served.run.about.kind
+            raise HTTPException(404, f"query: the run holds no explanation of {kind} {query}")
         return JSONResponse(detail)
 
 
@@ -255,6 +259,22 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             )
 
         return await measuring.do(measured)
+
+    @app.post("/api/values", responses=_problems(404, 409, 429))
+    async def values(asked: ValuesRequest) -> Values:
+        served = _live(runs, asked.run)
+        query = served.query(asked.query)
+        whole = served.whole_groups({NODES: asked.nodes, FEATURES: asked.features})
+
+        def read() -> Values:
+            graph = _graph(measuring, served, asked.run, query, Comparison())
+            nodes = _below("nodes", whole[NODES], graph.num_nodes)
+            columns = _below("features", whole[FEATURES], graph.x.size(1))
+            surroundings = served.surroundings
+            elements = None if columns is None else gathered(columns, surroundings.groups)
+            return Values(values=payload.values(query, nodes, elements, surroundings))
+
+        return await measuring.do(read)
 
     @app.get("/api/runs/{run}/drawings/{query}", responses=_problems(404, 409, 429))
     async def drawing(
@@ -439,6 +459,10 @@ def _fresh(served: Served) -> int:
     return served.desks.measuring.zorro.fresh_samples
 
 
+def _below(name: str, numbers: list[int] | None, size: int) -> list[int] | None:
+    return None if numbers is None else whole_numbers(name, numbers, size)
+
+
 def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[Any] | None]:
     """Return what is kept of each kind: of one that the run's sets are not of everything is."""
     given: dict[str, list[Any] | None] = {kind: getattr(asked, kind) for kind in KINDS}
@@ -447,7 +471,7 @@ def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[Any] | Non
             raise InputError(f"{kind}: expected those that are kept, got none")
         if kind not in served.kinds and members is not None:
             raise InputError(f"{kind}: expected nothing, since this run keeps all of them")
-    return served.whole_groups(given)
+    return served.as_asked(served.whole_groups(given))
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from zorro.cut import ComputationalGraph
-from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, Kind
+from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, RELATIONS, TYPES, Kind
 from zorro.elements.edges import EdgeLabel
 from zorro.elements.groups import gathered
+from zorro.explanation.typed import spelled_relation
 from zorro.graph.names import label
 from zorro.show.page.address import edge_address
 from zorro.show.page.surroundings import Surroundings, group_name, shown_value
@@ -47,7 +48,9 @@ def candidate_features(
     centre = surroundings.centre(graph.asked)
     rows = [graph.candidates.tolist().index(node) for node in centre]
     own = x[rows].tolist()
-    elements = {members[0]: members for members in gathered(range(x.size(1)), surroundings.groups)}
+    types = surroundings.types
+    columns = x.size(1) if types is None else types.num_features  # others only tell nodes apart
+    elements = {members[0]: members for members in gathered(range(columns), surroundings.groups)}
 
     def holders(first: int) -> int:
         if len(elements[first]) == 1:
@@ -116,11 +119,29 @@ def candidate_edges(
     return Candidates(kind=kind, candidates=shown, total=len(found))
 
 
+def candidate_types(
+    kind: Kind, graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
+) -> Candidates:
+    """Return the types of nodes, or the relations, of a graph that has several."""
+    types = surroundings.types
+    assert types is not None, "sets are of types where there are some"
+    names = (
+        list(types.names)
+        if kind == TYPES
+        else [spelled_relation(types.relation_of(place)) for place in range(len(types.joined))]
+    )
+    found = _matching(range(len(names)), search, names.__getitem__)
+    shown = [Candidate(id=number, name=names[number]) for number in found[:limit]]
+    return Candidates(kind=kind, candidates=shown, total=len(found))
+
+
 LISTED: Mapping[Kind, Callable[..., Candidates]] = {
     NODES: candidate_nodes,
     FEATURES: candidate_features,
     EDGES: partial(candidate_edges, EDGES),
     EDGE_ATTRIBUTES: partial(candidate_edges, EDGE_ATTRIBUTES),
+    TYPES: partial(candidate_types, TYPES),
+    RELATIONS: partial(candidate_types, RELATIONS),
 }
 
 

@@ -19,6 +19,7 @@ from zorro.question.reading import READINGS, Classes, reading_of
 from zorro.runs import Run
 from zorro.runs.again import options_of
 from zorro.runs.given import GivenData, OneGraph
+from zorro.runs.typed_graph import TypedGraph
 
 _OF_SUBJECTS = ("seed", "hops", "halo", "check", "threshold")
 _SHARE = 16  # of the memory that one explainer would take by itself
@@ -35,14 +36,20 @@ class Desk:
     """
 
     def __init__(
-        self, model: nn.Module, data: GivenData, noise: Noise, options: Mapping[str, Any]
+        self, model: nn.Module, data: GivenData, noise: Noise | str, options: Mapping[str, Any]
     ) -> None:
         self._data = data
         self._options = options
         self._model = copy.deepcopy(model).eval()
-        self.noise = noise
+        self._noise = noise
         memory = max(1, default_budget(data.device) // _SHARE)
         self.zorro = data.explainer(self._model, {**options, "noise": noise, "memory": memory})
+
+    @property
+    def noise(self) -> Noise:
+        """Of the run, where other methods are asked too."""
+        assert not isinstance(self._noise, str)
+        return self._noise
 
     @cached_property
     def subjects(self) -> Subjects:
@@ -77,9 +84,7 @@ class Desks:
         self._reading = reading_of(
             **{name: self._options[name] for name in READINGS if name in self._options}
         )
-        pool, groups = data.pool, self._options.get("feature_groups")
-        of_each = group_of_each(groups, pool.shape[1]).to(pool.device) if groups else None
-        self._noise = resolve(self._options["noise"], pool, groups=of_each)
+        self._noise = self._shared_noise()
         self.measuring = self._made()  # says now if the parameters do not fit
         self._free: LifoQueue[Desk] = LifoQueue()
 
@@ -104,6 +109,14 @@ class Desks:
     def give_back(self, desk: Desk) -> None:
         """Let others use a desk."""
         self._free.put(desk)
+
+    def _shared_noise(self) -> Noise | str:
+        """Return the noise that all desks draw from; of several types each desk makes its own."""
+        if isinstance(self._data, TypedGraph):
+            return str(self._options["noise"])
+        pool, groups = self._data.pool, self._options.get("feature_groups")
+        of_each = group_of_each(groups, pool.shape[1]).to(pool.device) if groups else None
+        return resolve(self._options["noise"], pool, groups=of_each)
 
     def _made(self) -> Desk:
         return Desk(self._model, self._data, self._noise, self._options)

@@ -64,6 +64,11 @@ class Access:
         object.__setattr__(self, "own_names", frozenset(names))
 
     @property
+    def is_everywhere(self) -> bool:
+        """Whether it listens on all addresses of the machine, none of which is its name."""
+        return self.host in _EVERYWHERE
+
+    @property
     def cookie(self) -> str:
         """The cookie's name; cookies do not tell ports apart."""
         return f"zorro-{self.port}"

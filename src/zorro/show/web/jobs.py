@@ -15,6 +15,7 @@ import torch
 from zorro.elements import KEPT
 from zorro.errors import ZorroError
 from zorro.search import Progress
+from zorro.show.page.answers import precise
 from zorro.show.web import limits
 from zorro.show.web.stopping import Stoppable, Stopped
 
@@ -68,7 +69,7 @@ class Job:
         said: dict[str, Any] = {
             "step": progress.step,
             **{kind: progress.held.get(kind, 0) for kind in (*KEPT, *progress.held)},
-            "fidelity": round(progress.fidelity, 4),
+            "fidelity": precise(progress.fidelity),
             "seconds": round(self._seconds, 3),
         }
         self.events.append(("progress", said))

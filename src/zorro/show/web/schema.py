@@ -109,14 +109,25 @@ class FidelityRequest(_Request):
 
     run: Id
     query: Address
+    types: Ids | None = None
     nodes: Ids | None = None
     features: Ids | None = None
+    relations: Ids | None = None
     edges: EdgeList | None = None
     edge_attributes: EdgeList | None = None
     samples: Annotated[int, Field(ge=1, le=limits.SAMPLES, strict=True)] = 200
     why_not: Address | None = None
     among: Ids | None = None
     top: Annotated[int, Field(ge=1, le=limits.SELECTED, strict=True)] = 1
+
+
+class ValuesRequest(_Request):
+    """Nodes and features whose values are shown; of what sets are not, nothing."""
+
+    run: Id
+    query: Address
+    nodes: Ids | None = None
+    features: Ids | None = None
 
 
 class Problem(BaseModel):
@@ -193,6 +204,12 @@ class Fidelity(BaseModel):
     hits: int
     seconds: float
     outputs: list[float] | None
+
+
+class Values(BaseModel):
+    """Values of features at nodes, null where there are none to show."""
+
+    values: Plain | None
 
 
 class Drawing(BaseModel):

@@ -13,7 +13,8 @@ from typing import Any
 from zorro.elements import FEATURES
 from zorro.errors import RunError
 from zorro.explanation import Explanation
-from zorro.graph.names import Labels
+from zorro.explanation.typed import by_type
+from zorro.graph.names import Labels, LabelsByType
 from zorro.question import Query
 from zorro.question.decision import Comparison
 from zorro.runs import DamagedRow, Run
@@ -60,7 +61,10 @@ class Served:
     @property
     def queries(self) -> int:
         """How many nodes, or graphs, there are in the data set that can be asked about."""
-        return int(self.run.manifest["data"][self.surroundings.counted])
+        data, about = self.run.manifest["data"], self.run.about
+        if about.types:
+            return max(int(data["types"][name]) for name in about.types)
+        return int(data[self.surroundings.counted])
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -116,7 +120,7 @@ class Served:
 
     def query(self, address: Address) -> Query:
         """Return the query at an address, or raise `InputError` if there is none."""
-        return query_at("query", address, self.run.level, self.queries)
+        return query_at("query", address, self.run.about, self.queries)
 
     def other(self, address: Address | None) -> int | tuple[int, int] | None:
         """Return what an answer is compared with, as an explainer takes it."""
@@ -147,6 +151,11 @@ class Served:
         of_column = {column: group for group in self.surroundings.groups for column in group}
         whole = [each for column in columns for each in of_column.get(column, (column,))]
         return {**held, FEATURES: list(dict.fromkeys(whole))}
+
+    def as_asked(self, held: Chosen) -> dict[str, Any]:
+        """Return a set as a meter takes it: of several types by type and relation."""
+        types = self.surroundings.types
+        return dict(held) if types is None else by_type(held, types)
 
     def kept_detail(self, query: Query) -> payload.Plain | None:
         """Return what is shown of the explanation that the run holds of a query, if any."""
@@ -181,7 +190,7 @@ class Served:
             _for_json(payload.summary(self.run, held, self.surroundings)),
             [payload.row(e, self.surroundings) for e in held.explanations],
             payload.failures(held),
-            payload.unreadable(held, self.run.level),
+            payload.unreadable(held, self.run.about),
         )
 
 
@@ -241,5 +250,7 @@ def _for_json(shown: payload.Plain) -> payload.Plain:
 
 
 def _first(labels: Labels) -> list[int]:
+    if isinstance(labels, LabelsByType):
+        return []  # who knows a type and a number knows the name
     numbers = labels.keys() if hasattr(labels, "keys") else range(len(labels))
     return list(numbers)[:_MOST_NAMES]

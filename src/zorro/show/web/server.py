@@ -78,8 +78,9 @@ def configured(
 
 
 def address_of(access: Access) -> str:
-    """Return the address to open, with the token."""
-    shown = f"[{access.host}]" if ":" in access.host else access.host
+    """Return the address to open, with the token; one that listens everywhere by its own name."""
+    host = socket.gethostname() if access.is_everywhere else access.host
+    shown = f"[{host}]" if ":" in host else host
     start = f"http://{shown}:{access.port}/"
     return start if access.token is None else f"{start}?token={access.token}"
 

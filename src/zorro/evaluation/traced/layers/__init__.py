@@ -14,28 +14,33 @@ from zorro.evaluation.traced.layers import (
     composed,
     convolution,
     global_attention,
+    heterogeneous,
     messages,
     neighbours,
+    of_two,
     pna,
     pooling,
     relational,
     varying,
 )
-from zorro.evaluation.traced.layers.composition import COMPOSITIONS, Step, composes
-from zorro.evaluation.traced.layers.registry import LAYERS, Unserved, plan_of, serves
+from zorro.evaluation.traced.layers.composition import COMPOSITIONS, OF_TWO, Pair, Step, composes
+from zorro.evaluation.traced.layers.registry import LAYERS, plan_of, serves
 
 __all__ = [
     "COMPOSITIONS",
     "LAYERS",
+    "OF_TWO",
+    "Pair",
     "Step",
-    "Unserved",
     "attention",
     "composed",
     "composes",
     "convolution",
     "global_attention",
+    "heterogeneous",
     "messages",
     "neighbours",
+    "of_two",
     "plan_of",
     "pna",
     "pooling",

@@ -16,9 +16,13 @@ from zorro.evaluation.traced.attention import ChangedAttention
 from zorro.evaluation.traced.change import Change, ChangedRows
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.layers.convolution import only_sums
-from zorro.evaluation.traced.layers.registry import Unserved, serves
+from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.unserved import Unserved
+
+# Maps projected rows, each (m, B, h_i), and the edges into the wanted ones to the output (r, B, o).
+Attention = Callable[[list[Tensor], Edges], Tensor]
 
 
 @serves(gnn.GATConv, edges=True)
@@ -34,8 +38,7 @@ def _gat(
         raise Unserved("GATConv for bipartite graphs or with returned attention")
     edge_index, edge_attr, origin = _with_self_loops(layer, rows, edge_index, edge_attr)
     heads, width = layer.heads, layer.out_channels
-    by_edge = _projected_edges(layer, edge_attr)
-    shift = None if by_edge is None else (by_edge * layer.att_edge).sum(-1)  # (e, H)
+    shift = _shift(layer, edge_attr)
 
     # Both halves of the attention at once: x (…, H · C) times this is (…, 2 H).
     own_head = torch.eye(heads, device=rows.device, dtype=rows.dtype).repeat_interleave(width, 0)
@@ -74,12 +77,34 @@ def _gatv2(
     if return_attention_weights is not None:
         raise Unserved("GATv2Conv with returned attention")
     edge_index, edge_attr, origin = _with_self_loops(layer, rows, edge_index, edge_attr)
-    heads = layer.heads
+    combine = gatv2_attention(layer, edge_attr)
+    projections = [layer.lin_l, layer.lin_r]
+    return _attention(layer, rows, edge_index, projections, combine, origin=origin)
+
+
+def gat_attention(layer: Any, edge_attr: Tensor | None) -> Attention:
+    """Return what GAT does to senders and receivers that were mapped each in their own way."""
+    shift = _shift(layer, edge_attr)
+
+    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        x, other = (by_head(part, layer.heads) for part in parts[:2])  # (m, B, H, C)
+        sent, received = (x * layer.att_src).sum(-1), (other * layer.att_dst).sum(-1)
+        logits = sent[edges.sender] + edges.received(received)  # (e, B, H)
+        if shift is not None:
+            logits = logits + shift[edges.ids].unsqueeze(1)
+        attention = edges.softmax(functional.leaky_relu(logits, layer.negative_slope))
+        return _joined(layer, edges.weighted_sum(attention, x), parts, edges)
+
+    return combine
+
+
+def gatv2_attention(layer: Any, edge_attr: Tensor | None) -> Attention:
+    """Return what GATv2 does to senders and receivers that were mapped each in their own way."""
     by_edge = _projected_edges(layer, edge_attr)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
-        x = by_head(parts[0], heads)  # (m, B, H, C)
-        received = edges.received(by_head(parts[1], heads))
+        x = by_head(parts[0], layer.heads)  # (m, B, H, C)
+        received = edges.received(by_head(parts[1], layer.heads))
         both = x[edges.sender] + received  # (e, B, H, C)
         if by_edge is not None:
             both = both + by_edge[edges.ids].unsqueeze(1)
@@ -87,8 +112,7 @@ def _gatv2(
         attention = edges.softmax((both * layer.att).sum(-1))  # (e, B, H)
         return _joined(layer, edges.weighted_sum(attention, x), parts, edges)
 
-    projections = [layer.lin_l, layer.lin_r]
-    return _attention(layer, rows, edge_index, projections, combine, origin=origin)
+    return combine
 
 
 @serves(gnn.TransformerConv, edges=True)
@@ -178,6 +202,12 @@ def _projected_edges(layer: Any, edge_attr: Tensor | None) -> Tensor | None:
         return None
     projected: Tensor = layer.lin_edge(edge_attr.view(edge_attr.size(0), -1))
     return projected.view(-1, layer.heads, layer.out_channels)
+
+
+def _shift(layer: Any, edge_attr: Tensor | None) -> Tensor | None:
+    """Return what edge attributes add to GAT's logits (e, H), where the layer has both."""
+    by_edge = _projected_edges(layer, edge_attr)
+    return None if by_edge is None else (by_edge * layer.att_edge).sum(-1)
 
 
 def _attention(

@@ -13,10 +13,10 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.layers.composition import Step, Value, composes
 from zorro.evaluation.traced.layers.convolution import aggregation_matrix, normalised, only_sums
-from zorro.evaluation.traced.layers.registry import Unserved
 from zorro.evaluation.traced.layers.relational import on_the_diagonal
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 
 @composes(gnn.GCN2Conv)

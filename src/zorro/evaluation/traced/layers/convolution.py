@@ -13,9 +13,10 @@ from torch_geometric.nn.aggr import MeanAggregation, SumAggregation
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import add_self_loops, degree, remove_self_loops
 
-from zorro.evaluation.traced.layers.registry import Unserved, serves
+from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.GCNConv)

@@ -13,9 +13,9 @@ from torch.nn import functional
 
 from zorro.evaluation.traced.layers.attention import by_head
 from zorro.evaluation.traced.layers.composition import Step, Value, composes
-from zorro.evaluation.traced.layers.registry import Unserved
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 
 @composes(gnn.GPSConv)

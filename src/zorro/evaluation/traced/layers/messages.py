@@ -12,10 +12,11 @@ from torch.nn import functional
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
 from zorro.evaluation.traced.layers.attention import by_head
-from zorro.evaluation.traced.layers.registry import Unserved, serves
+from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.EdgeConv, edges=True)

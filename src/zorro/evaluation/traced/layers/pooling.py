@@ -15,9 +15,9 @@ from torch_geometric.nn.pool import glob
 
 from zorro.evaluation.traced.layers.aggregation import REDUCTIONS
 from zorro.evaluation.traced.layers.composition import Step
-from zorro.evaluation.traced.layers.registry import Unserved
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 _BY_NAME = {
     "sum": pyg.SumAggregation,

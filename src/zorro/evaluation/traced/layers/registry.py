@@ -9,15 +9,12 @@ from torch import nn
 
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 LayerFunction = Callable[..., Plan]
 LAYERS: dict[type[nn.Module], LayerFunction] = {}
 # Those whose plans heed which edges there are in each input.
 WITH_EDGES: dict[type[nn.Module], LayerFunction] = {}
-
-
-class Unserved(Exception):  # noqa: N818 - not an error of the caller's: the other evaluator serves
-    """The traced evaluator cannot serve this model; the message says why."""
 
 
 def serves(

@@ -10,11 +10,13 @@ from torch import Tensor
 
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
-from zorro.evaluation.traced.layers.convolution import aggregation_matrix
-from zorro.evaluation.traced.layers.registry import Unserved, serves
+from zorro.evaluation.traced.layers.convolution import aggregates_linearly, aggregation_matrix
+from zorro.evaluation.traced.layers.registry import serves, serves_edges
 from zorro.evaluation.traced.layers.row_wise import split_first_linear
+from zorro.evaluation.traced.layers.varying import shares, weighted
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.RGCNConv, gnn.FastRGCNConv)
@@ -27,24 +29,56 @@ def _rgcn(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
     }
     matrices = {relation: matrix for relation, matrix in matrices.items() if matrix.nnz}
     terms: list[tuple[Any, Tensor]]
-    if layer.num_blocks is not None:
-        terms = [(m, on_the_diagonal(layer.weight[r])) for r, m in matrices.items()]
-    elif layer.num_bases is not None and layer.num_bases < len(matrices):
+    if layer.num_bases is not None and layer.num_bases < len(matrices):
         share = layer.comp.tolist()  # (R, K)
         terms = [
             (sum(share[r][base] * matrix for r, matrix in matrices.items()), weight)
             for base, weight in enumerate(layer.weight)
         ]
-    elif layer.num_bases is not None:
-        weights = torch.einsum("rk,kdo->rdo", layer.comp, layer.weight)
-        terms = [(m, weights[r]) for r, m in matrices.items()]
     else:
-        terms = [(m, layer.weight[r]) for r, m in matrices.items()]
+        terms = [(matrix, _weight(layer, relation)) for relation, matrix in matrices.items()]
     if layer.root is not None:
         terms.append((rows.identity(), layer.root))
     if not terms:
         raise Unserved(f"{type(layer).__name__} gives the query nothing of the features")
     return rows.mixed(terms, bias=layer.bias)
+
+
+@serves_edges(gnn.RGCNConv, gnn.FastRGCNConv)
+def _rgcn_of_some(
+    layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None
+) -> Plan:
+    if edge_type is None or not aggregates_linearly(layer):
+        raise Unserved(
+            f"{type(layer).__name__} of edges that come and go without edge_type or sums"
+        )
+    weights = {relation: _weight(layer, relation) for relation in sorted(set(edge_type.tolist()))}
+    projections = [Projection(weight) for weight in weights.values()]
+    if layer.root is not None:
+        projections.append(Projection(layer.root.detach()))
+
+    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        kinds = edge_type[edges.ids]
+        heard = [
+            weighted(part, shares(layer, None, some), some)
+            for part, some in zip(
+                parts, (edges.only(kinds == relation) for relation in weights), strict=False
+            )
+        ]
+        out = torch.stack([*heard, *(part[edges.own] for part in parts[len(heard) :])]).sum(0)
+        return out if layer.bias is None else out + layer.bias
+
+    return rows.attended(edge_index, projections, combine, flow=layer.flow)
+
+
+def _weight(layer: Any, relation: int) -> Tensor:
+    """Return the map of what is sent along the edges of a relation, (d, o)."""
+    if layer.num_blocks is not None:
+        return on_the_diagonal(layer.weight[relation])
+    if layer.num_bases is not None:
+        return torch.einsum("k,kdo->do", layer.comp[relation], layer.weight).detach()
+    weight: Tensor = layer.weight[relation].detach()
+    return weight
 
 
 @serves(gnn.FiLMConv)

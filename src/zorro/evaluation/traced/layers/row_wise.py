@@ -10,7 +10,7 @@ import torch_geometric.nn as gnn
 from torch import Tensor, nn
 from torch.nn import functional
 
-from zorro.evaluation.traced.layers.registry import Unserved
+from zorro.evaluation.traced.unserved import Unserved
 
 _LOOK_AT_ALL_NODES = (
     gnn.GraphNorm,

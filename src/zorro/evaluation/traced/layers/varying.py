@@ -14,11 +14,12 @@ from torch_geometric.nn.aggr import MeanAggregation
 from zorro.evaluation.traced.edges import Edges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
 from zorro.evaluation.traced.layers.convolution import aggregates_linearly, only_sums
-from zorro.evaluation.traced.layers.registry import Unserved, serves_edges
+from zorro.evaluation.traced.layers.registry import serves_edges
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves_edges(gnn.GCNConv)
@@ -26,7 +27,7 @@ def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None 
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True)
 
     def combine(parts: list[Tensor], edges: Edges) -> Tensor:
-        out = _weighted(parts[0], mixing.weights(edges), edges)
+        out = weighted(parts[0], mixing.weights(edges), edges)
         return out if layer.bias is None else out + layer.bias
 
     return mixing.plan(rows, [Projection.of(layer.lin)], combine)
@@ -36,7 +37,7 @@ def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None 
 def _lg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True, loops=False)
     return mixing.plan(
-        rows, [], lambda parts, edges: _weighted(parts[0], mixing.weights(edges), edges)
+        rows, [], lambda parts, edges: weighted(parts[0], mixing.weights(edges), edges)
     )
 
 
@@ -104,7 +105,7 @@ def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
         return rows.attended(edge_index, [], combine, flow=layer.flow, in_parts=True)
 
     def combine_projected(parts: list[Tensor], edges: Edges) -> Tensor:
-        heard = _weighted(parts[0], _shares(layer, None, edges), edges)
+        heard = weighted(parts[0], shares(layer, None, edges), edges)
         out = heard + scale * parts[0][edges.own]
         return by_row(rest, out if first.bias is None else out + first.bias)
 
@@ -137,7 +138,7 @@ def _heard(
     if aggregates_linearly(layer):  # then it does not matter what comes first
 
         def combine(parts: list[Tensor], edges: Edges) -> Tensor:
-            total = _weighted(parts[0], _shares(layer, edge_weight, edges), edges)
+            total = weighted(parts[0], shares(layer, edge_weight, edges), edges)
             return finish(total, parts[-1][edges.own])
 
         projections = [Projection(heard.weight.detach().t()), *roots]
@@ -154,7 +155,7 @@ def _heard(
     return rows.attended(edge_index, [], combine_aggregated, flow=layer.flow, in_parts=True)
 
 
-def _shares(layer: Any, edge_weight: Tensor | None, edges: Edges) -> Tensor:
+def shares(layer: Any, edge_weight: Tensor | None, edges: Edges) -> Tensor:
     """Return by how much each message counts (e, B) in a sum or a mean."""
     present = edges.present
     assert present is not None
@@ -166,7 +167,7 @@ def _shares(layer: Any, edge_weight: Tensor | None, edges: Edges) -> Tensor:
     return weights / count[edges.receiver]
 
 
-def _weighted(values: Tensor, weights: Tensor, edges: Edges) -> Tensor:
+def weighted(values: Tensor, weights: Tensor, edges: Edges) -> Tensor:
     """Add up weighted rows (m, B, h) at the receivers, by weights (e, B), as (r, B, h)."""
     return edges.weighted_sum(weights.unsqueeze(-1), values.unsqueeze(2)).squeeze(2)
 
@@ -303,7 +304,7 @@ class _Normalised:
 
         def combine(parts: list[Tensor], edges: Edges) -> Tensor:
             weights = self._of_all(_presence_of(edges))[inner[edges.ids]]
-            return repeat(parts[0], lambda values: _weighted(values, weights, edges))[place]
+            return repeat(parts[0], lambda values: weighted(values, weights, edges))[place]
 
         return every.attended(
             self.edge_index[:, inner],

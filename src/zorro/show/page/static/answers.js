@@ -44,6 +44,13 @@ zorro.answers = (function () {
           options: d3.sort(named, ([, name]) => name),
           passes: (row, wanted) => String(row.class) === wanted,
         },
+        ...(hasTruth ? [trueClassFilter(rows, words)] : []),
+        {
+          key: "probability",
+          name: "p at least",
+          type: "number",
+          passes: (row, wanted) => row.probability >= Number(wanted),
+        },
         ...(hasTruth
           ? [
               {
@@ -111,6 +118,17 @@ zorro.answers = (function () {
     },
     stays: () => "the model's answer stays",
   };
+
+  function trueClassFilter(rows, words) {
+    const known = rows.filter(({truth}) => truth !== null);
+    const named = new Map(known.map(({truth}) => [truth, words.className(truth)]));
+    return {
+      key: "truth",
+      name: "True",
+      options: d3.sort(named, ([, name]) => name),
+      passes: (row, wanted) => String(row.truth) === wanted,
+    };
+  }
 
   const values = {
     columns: (words, hasTruth) => [

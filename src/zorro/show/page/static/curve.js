@@ -9,9 +9,27 @@ zorro.stepMarks = function (wording) {
     features: "dots",
     edges: "triangles",
     edge_attributes: "diamonds",
+    types: "dots",
+    relations: "triangles",
   };
   const said = wording.kept.map(({key, nouns}) => `${shapes[key]} are ${nouns}`).join(", ");
   return `${wording.capital(said)}; hollow ones were taken out.`;
+};
+
+// The steps in words, for those who cannot hover over a mark: on touch screens and on paper.
+zorro.stepList = function (parent, {steps, wording}) {
+  const most = 40;
+  const list = parent.append("ol").attr("class", "steps-in-words").attr("start", 0);
+  for (const [kind, id, fidelity, added] of steps.slice(0, most)) {
+    const element = wording.elements[`${kind}s`];
+    const name = element ? element.name(id) : "nothing kept";
+    const sign = element ? (added ? "+\u00a0" : "−\u00a0") : "";
+    const item = list.append("li");
+    item.append("span").text(`${sign}${name}`);
+    item.append("span").attr("class", "muted").text(` ${zorro.share(fidelity)}`);
+  }
+  if (steps.length > most)
+    list.append("li").attr("class", "muted").text(`and ${zorro.number(steps.length - most)} more`);
 };
 
 // steps: [[kind, id, fidelity, added]]; fidelity: {value, lower, upper, samples, confidence}, or
@@ -24,6 +42,7 @@ zorro.curve = function (container, {steps: known, fidelity, tau, wording, descri
     node: d3.symbolSquare,
     edge: d3.symbolTriangle,
     edge_attribute: d3.symbolDiamond,
+    relation: d3.symbolTriangle,
   };
   const svg = d3
     .select(container)

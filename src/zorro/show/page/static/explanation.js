@@ -11,6 +11,7 @@ zorro.explanation = function (
 ) {
   const root = d3.select(container);
   const answer = zorro.answers[row.answer];
+  const mostListed = 40;
   root.selectAll("*").remove();
   navigation();
   const title = root.append("div").attr("class", "heading");
@@ -62,8 +63,10 @@ zorro.explanation = function (
     const around = wording.level.around(wording, row.query, detail.scene);
     const describe = `${around}; kept fixed: ${zorro.keptInDrawing(detail, wording, listed)}.`;
     const options = {wording, describe, keptEdges: detail.edges ?? []};
-    zorro.scene(section.append("div").node(), detail.scene, options);
+    const hidden = new Set();
+    const drawn = zorro.scene(section.append("div").node(), detail.scene, {...options, hidden});
     zorro.sceneLegend(section.node(), detail.scene, {wording});
+    zorro.relationFilter(section.node(), detail.scene, {wording, hidden, onChange: drawn.paint});
   }
 
   function said(section) {
@@ -92,6 +95,7 @@ zorro.explanation = function (
           `the bar at the right on ${zorro.number(detail.fidelity.samples)} that it did not.`,
         ].join(" "),
       );
+    zorro.stepList(section, {steps: detail.steps, wording});
   }
 
   function values(section) {
@@ -115,18 +119,19 @@ zorro.explanation = function (
     for (const {key, nouns, label} of wording.kept) {
       list.append("dt").text(wording.capital(nouns));
       const place = list.append("dd");
-      if (key === "nodes" && wording.level.nodesAreQueries) nodeLinks(place, held.nodes);
-      else place.text(listed(held[key].map(label)) || "none");
+      if (!held[key].length) place.text("none");
+      held[key].slice(0, mostListed).forEach((id, at) => {
+        if (at) place.append("span").text(", ");
+        const query = key === "nodes" && wording.level.nodesAreQueries ? wording.queryOf(id) : null;
+        const isLink = query !== null && isExplained(query) && query !== row.query;
+        const name = place.append(isLink ? "a" : "span").text(label(id));
+        if (isLink) name.attr("href", links.query(query));
+        zorro.loss(place, held.losses?.[key]?.[at]);
+      });
+      if (held[key].length > mostListed)
+        place.append("span").text(` and ${held[key].length - mostListed} more`);
     }
-  }
-
-  function nodeLinks(parent, nodes) {
-    nodes.forEach((id, at) => {
-      if (at) parent.append("span").text(", ");
-      if (isExplained(id) && id !== row.query)
-        parent.append("a").attr("href", links.query(id)).text(wording.nodeLabel(id));
-      else parent.append("span").text(wording.nodeLabel(id));
-    });
+    if (held.losses) parent.append("p").attr("class", "muted small").text(zorro.lossMeaning(held));
   }
 
   function alternatives(section) {
@@ -172,11 +177,29 @@ zorro.explanation = function (
     return `at least ${detail.bound.toFixed(3)}, ${sure} sure, attempt ${detail.attempts}`;
   }
 
-  function listed(texts, most = 40) {
+  function listed(texts, most = mostListed) {
     const shown = texts.slice(0, most).join(", ");
     return texts.length > most ? `${shown} and ${texts.length - most} more` : shown;
   }
 };
+
+// What is lost without an element, beside its name; [value, lower, upper], or nothing.
+zorro.loss = function (parent, loss) {
+  if (!loss) return;
+  const [value, lower, upper] = loss;
+  const written = `${value > 0 ? "−" : value < 0 ? "+" : "±"}${zorro.share(Math.abs(value))}`;
+  parent
+    .append("span")
+    .attr("class", "loss")
+    .attr("title", `between ${zorro.signed(lower)} and ${zorro.signed(upper)} are lost without it`)
+    .text(`\u00a0${written}`);
+};
+
+zorro.lossMeaning = ({losses}) =>
+  [
+    "In the order of what the fidelity changes by without each,",
+    `on ${zorro.number(losses.samples)} samples that the search has not seen.`,
+  ].join(" ");
 
 // What is kept of what a drawing shows, in words.
 zorro.keptInDrawing = function (held, wording, listed) {

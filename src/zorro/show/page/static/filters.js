@@ -2,9 +2,24 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// Returns a function that says of a row whether it passes; onChange is called when that changes.
-zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
-  const wanted = {};
+// What is wanted, as an address tells it: #only.class=2&only.find=…
+zorro.filtersIn = function (hash) {
+  const said = [...new URLSearchParams(hash.replace(/^#/, ""))];
+  const own = said.filter(([name]) => name.startsWith("only."));
+  return Object.fromEntries(own.map(([name, value]) => [name.slice("only.".length), value]));
+};
+
+// An address with what is wanted behind what it says already.
+zorro.withFilters = function (hash, wanted) {
+  const said = Object.entries(wanted).map(([name, value]) => [`only.${name}`, value]);
+  const text = String(new URLSearchParams(said));
+  return [hash.replace(/^#$/, ""), text].filter(Boolean).join("&").replace(/^(?!#)(?=.)/, "#");
+};
+
+// start: what is wanted to begin with, by the fields' names. Returns a function that says of a row
+// whether it passes; onChange(wanted) is called when that changes.
+zorro.filters = function (container, {rows, wording, hasTruth, start = {}, onChange}) {
+  const wanted = {...start};
   const form = d3
     .select(container)
     .append("form")
@@ -24,6 +39,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
     "Status",
     statuses.map((status) => [status, status]),
   );
+  input("fidelity", "Fidelity at least", "number", "any").attr("min", 0).attr("max", 1).attr("step", "any");
   for (const {key, nouns} of wording.kept)
     input(key, `${wording.capital(nouns)} up to`, "number", "any").attr("min", 0);
 
@@ -32,6 +48,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
       found(row) &&
       ofAnswers.every(({key, passes}) => !wanted[key] || passes(row, wanted[key])) &&
       (!wanted.status || zorro.statusName(row) === wanted.status) &&
+      (!wanted.fidelity || row.fidelity >= Number(wanted.fidelity)) &&
       wording.kept.every(({key}) => !wanted[key] || row[key] <= Number(wanted[key]))
     );
   };
@@ -46,7 +63,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
 
   function set(event) {
     wanted[event.target.name] = event.target.value;
-    onChange();
+    onChange(Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== "")));
   }
 
   function field(name) {
@@ -61,6 +78,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
       .attr("name", key)
       .attr("type", type)
       .attr("placeholder", hint)
+      .property("value", wanted[key] ?? "")
       .on("input", set);
   }
 
@@ -73,6 +91,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, onChange}) {
       .data([["", "all"], ...options])
       .join("option")
       .attr("value", ([value]) => value)
+      .property("selected", ([value]) => String(value) === (wanted[key] ?? ""))
       .text(([, text]) => text);
   }
 };

@@ -2,7 +2,8 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-// Returns a function that draws again at the width there is.
+// Returns a function that draws again at the width there is. On paper, which is narrower and has
+// no time to draw anew, a drawing is made smaller as a whole.
 zorro.fitted = function (container, draw) {
   let drawn = 0;
   const fit = () => {
@@ -10,6 +11,8 @@ zorro.fitted = function (container, draw) {
     if (width > 0 && width !== drawn) {
       drawn = width;
       draw(width);
+      for (const svg of container.querySelectorAll("svg[width][height]"))
+        svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
     }
   };
   fit();

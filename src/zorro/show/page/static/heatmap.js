@@ -11,7 +11,7 @@ zorro.heatmap = function (
 ) {
   const numbers = values.flat().filter((value) => typeof value === "number");
   const largest = d3.max(numbers, Math.abs) || 1;
-  const isBinary = values.flat().every((value) => value === 0 || value === 1);
+  const isBinary = values.flat().every((value) => value === 0 || value === 1 || value === "");
   const shownFeatures = features.slice(0, values[0]?.length ?? 0);
   const how = `${wording.capital(wording.nodes)} in rows, ${wording.features} in columns.`;
   d3.select(container)
@@ -31,20 +31,21 @@ zorro.heatmap = function (
   const head = table.append("thead").append("tr");
   head.append("td");
   const columns = head.selectAll("th").data(shownFeatures).join("th").attr("scope", "col");
-  heading(columns, choice.onFeature).text(wording.featureLabel);
+  named(heading(columns, choice.onFeature), wording.featureLabel);
 
   const lines = table.append("tbody").selectAll("tr").data(values).join("tr");
   const starts = lines
     .append("th")
     .attr("scope", "row")
     .datum((_, at) => nodes[at]);
-  if (choice.onNode) heading(starts, choice.onNode).text(wording.nodeLabel);
-  else starts.text(wording.nodeLabel);
+  named(choice.onNode ? heading(starts, choice.onNode) : starts, wording.nodeLabel);
   const cells = lines
     .selectAll("td")
     .data((line) => line)
     .join("td")
-    .attr("class", (value) => (value < 0 ? "low" : value > 0 ? "high" : "zero"))
+    .attr("class", (value) =>
+      value === "" ? "none" : value < 0 ? "low" : value > 0 ? "high" : "zero",
+    )
     .style("--strength", (value) => (Math.abs(value) / largest || 0).toFixed(3))
     .text((value) => (isBinary && value === 0 ? "" : String(value)));
 
@@ -72,6 +73,10 @@ zorro.heatmap = function (
   };
   update();
   return {update};
+
+  function named(cell, label) {
+    cell.attr("title", label).text((id) => zorro.short(label(id)));
+  }
 
   function heading(cell, onClick) {
     if (!onClick) return cell.append("span");

@@ -16,16 +16,18 @@ zorro.levels = (function () {
     otherName: (wording, other) => wording.className(other),
   };
   const ends = (id) => id.split("-").map(Number);
+  // Where there are several types, queries are numbered among those of their own.
+  const isNamed = (labels) => !labels.types && Object.keys(labels.nodes).length > 0;
 
   return {
     node: {
       ...number,
-      noun: (labels) => labels.node,
-      label: (labels, id) => labels.nodes[id] ?? String(id),
-      hasNames: (labels) => Object.keys(labels.nodes).length > 0,
-      hint: (labels) => (Object.keys(labels.nodes).length ? "id or name" : "number"),
-      order: (labels, id) => (Object.keys(labels.nodes).length ? (labels.nodes[id] ?? String(id)) : id),
-      column: (labels) => (Object.keys(labels.nodes).length ? "named" : "number"),
+      noun: (labels) => labels.types?.target ?? labels.node,
+      label: (labels, id) => (isNamed(labels) ? (labels.nodes[id] ?? String(id)) : String(id)),
+      hasNames: isNamed,
+      hint: (labels) => (isNamed(labels) ? "id or name" : "number"),
+      order: (labels, id) => (isNamed(labels) ? (labels.nodes[id] ?? String(id)) : id),
+      column: (labels) => (isNamed(labels) ? "named" : "number"),
       drawing: () => "Neighbourhood",
       around: (wording, id, scene) =>
         `${wording.capital(wording.queryName(id))} and ` +
@@ -39,7 +41,8 @@ zorro.levels = (function () {
         "neighbourhoods nor values.",
       outOf: (wording, {data}) => `of ${zorro.number(data.nodes)}`,
       data: "Graph",
-      sizes: (wording, data) => [wording.countedNodes(data.nodes)],
+      sizes: (wording, data) =>
+        wording.typeSizes.length ? wording.typeSizes : [wording.countedNodes(data.nodes)],
       nodesAreQueries: true,
       none: (wording) => `There is no such ${wording.node} in the graph.`,
     },

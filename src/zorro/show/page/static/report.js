@@ -20,7 +20,15 @@
   zorro.cards(part("cards"), {summary, wording});
   if (rows.length) {
     zorro.distributions(part("distributions"), {rows, summary, wording});
-    table = zorro.table(part("table"), {rows, wording, hasTruth: summary.hasTruth, address});
+    table = zorro.table(part("table"), {
+      rows,
+      wording,
+      hasTruth: summary.hasTruth,
+      address,
+      start: zorro.filtersIn(window.location.hash),
+      onFilter: (wanted) =>
+        window.history.replaceState(null, "", zorro.withFilters("#", wanted) || "#"),
+    });
   } else {
     part("distributions").textContent = zorro.nothing(unreadable);
   }

@@ -8,7 +8,8 @@ window.zorro = window.zorro || {};
 // keptEdges are those that are kept. onToggle(id), if given, makes each node a button, onToggleEdge(id)
 // each edge; frame, from zorro.frame, is that of a larger
 // drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
-// Returns {svg, select}: select(nodes, edges) changes which are kept.
+// hidden: numbers of relations whose edges are left out. Returns {svg, select, paint}: select(nodes,
+// edges) changes which are kept; paint() is to be called when what is hidden has changed.
 zorro.scene = function (
   container,
   scene,
@@ -20,6 +21,7 @@ zorro.scene = function (
     onToggleEdge = null,
     frame = null,
     onFit = null,
+    hidden = new Set(),
   },
 ) {
   const nodes = scene.nodes.map(([id, x, y, , selected, kind], place) => ({
@@ -58,7 +60,6 @@ zorro.scene = function (
     (pairs) => [...new Set(pairs.map(([, other]) => other))],
     ([one]) => one,
   );
-  const shapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolDiamond];
   const shared = frame ?? zorro.frame(scene);
   const svg = d3
     .select(container)
@@ -142,6 +143,7 @@ zorro.scene = function (
 
   return {
     svg: svg.node(),
+    paint,
     select(ids, edgeIds = []) {
       const chosen = new Set(ids);
       for (const node of nodes) node.selected = chosen.has(node.id);
@@ -206,13 +208,16 @@ zorro.scene = function (
     const isKept = ({id}) => id !== null && kept.has(id);
     for (const node of nodes) node.end = false;
     for (const edge of edges.filter(isKept)) edge.one.end = edge.other.end = true;
+    for (const node of nodes) node.isLeft = !hidden.size || stressed(node);
+    for (const edge of edges.filter((each) => !isHidden(each)))
+      edge.one.isLeft = edge.other.isLeft = true;
     svg
       .selectAll(".edges line")
       .attr("class", (line) => {
         const {one, other, bond} = line;
         const isStressed = !wording.keepsEdges && stressed(one) && stressed(other);
         const how = isKept(line) ? "kept" : isStressed ? "stressed" : "";
-        return `${bond ? "bond" : ""} ${how}`.trim() || null;
+        return `${bond ? "bond" : ""} ${how} ${isHidden(line) ? "off" : ""}`.trim() || null;
       })
       .filter(isKept)
       .raise();
@@ -229,13 +234,13 @@ zorro.scene = function (
         "class",
         (node) =>
           `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}` +
-          `${node.end ? " end" : ""}` +
+          `${node.end ? " end" : ""}${node.isLeft ? "" : " off"}` +
           `${node.symbol ? " atom" : ""}`,
       );
     marks
       .select(".dot")
       .attr("d", (node) =>
-        d3.symbol(shapes[wording.kindShape(node.kind)], Math.PI * radius(node) ** 2)(),
+        d3.symbol(zorro.shapes[wording.kindShape(node.kind)], Math.PI * radius(node) ** 2)(),
       );
     marks.select("title").text((node) => tip(node, wording));
     if (onToggle) {
@@ -254,6 +259,10 @@ zorro.scene = function (
       .attr("y", (place) => place.y)
       .attr("text-anchor", (place) => place.anchor)
       .text((place) => place.text);
+  }
+
+  function isHidden({id}) {
+    return id !== null && hidden.has(wording.relationOf(id));
   }
 
   function stressed(node) {
@@ -279,7 +288,8 @@ zorro.scene = function (
 
   function tip(node, words) {
     const parts = [words.capital(words.nodeName(node.id))];
-    if (node.kind !== null && !node.symbol) parts.push(words.kindName(node.kind));
+    if (node.kind !== null && !node.symbol && !words.relations.length)
+      parts.push(words.kindName(node.kind));
     if (node.query) parts.push(words.level.centre);
     if (wording.keepsNodes) parts.push(node.selected ? "kept fixed" : "not kept");
     return parts.join(" · ");

@@ -15,6 +15,8 @@ zorro.cards = function (container, {summary, wording}) {
     features: () => `of ${number(summary.data.features)}`,
     edges: ofEdges,
     edge_attributes: ofEdges,
+    types: () => `of ${number(wording.typeNames.length)}`,
+    relations: () => `of ${number(wording.relations.length)}`,
   };
   const cards = [
     [number(explained), `${wording.queries} explained`, `of ${number(summary.asked)} asked`],

@@ -3,25 +3,35 @@
 window.zorro = window.zorro || {};
 
 // address(query): of an explanation, within the page.
-// Returns {order}, which gives the queries as they are sorted and filtered now.
+// Returns {order, restrict}: the queries as they are sorted and filtered now, and what shows only
+// some of them, or all again if given null.
 zorro.table = function (
   container,
-  {rows, wording, hasTruth, address},
+  {rows, wording, hasTruth, address, start = {}, onFilter = () => {}},
 ) {
   const pageSize = 100;
   const columns = columnsOf(wording, hasTruth);
-  const state = {sort: null, descending: false, shown: pageSize};
+  const state = {sort: null, descending: false, shown: pageSize, only: null};
   const root = d3.select(container);
   const passes = zorro.filters(container, {
     rows,
     wording,
     hasTruth,
-    onChange: () => {
+    start,
+    onChange: (wanted) => {
       state.shown = pageSize;
       update();
+      onFilter(wanted);
     },
   });
-  const said = root.append("p").attr("class", "muted count").attr("role", "status");
+  const bar = root.append("div").attr("class", "above-rows");
+  const said = bar.append("p").attr("class", "muted count").attr("role", "status");
+  bar
+    .append("button")
+    .attr("type", "button")
+    .attr("class", "plain csv")
+    .text("Save as CSV")
+    .on("click", () => zorro.saveRows(chosen(), wording));
   const frame = root.append("div").attr("class", "frame");
   const table = frame.append("table").attr("class", "rows");
   const head = table.append("thead").append("tr");
@@ -51,10 +61,16 @@ zorro.table = function (
     })
     .text((column) => column.name);
   update();
-  return {order: () => chosen().map((row) => row.query)};
+  return {order: () => chosen().map((row) => row.query), restrict};
+
+  function restrict(queries) {
+    state.only = queries && new Set(queries);
+    state.shown = pageSize;
+    update();
+  }
 
   function chosen() {
-    const kept = rows.filter(passes);
+    const kept = rows.filter((row) => passes(row) && (!state.only || state.only.has(row.query)));
     if (state.sort === null) return kept;
     const order = state.descending ? d3.descending : d3.ascending;
     return d3.sort(kept, (one, other) => order(state.sort.by(one), state.sort.by(other)));

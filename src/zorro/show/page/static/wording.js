@@ -3,21 +3,23 @@
 window.zorro = window.zorro || {};
 
 // What keeps values only together, and so is counted together.
-zorro.blocks = [["nodes", "features"], ["edges"], ["edge_attributes"]];
+zorro.blocks = [["types"], ["nodes", "features"], ["relations"], ["edges"], ["edge_attributes"]];
 
 // The ends of an edge, which is told by them: 3-7, or 3-7-1 of several.
 zorro.ends = (edge) => edge.split("-").slice(0, 2).map(Number);
 
-// kept: the kinds that sets are of: "nodes", "features", "edges", "edge_attributes". directed:
-// whether an edge is another than its reverse.
-zorro.wording = function (labels, kept, directed = false) {
+// kept: the kinds that sets are of: "nodes", "features", "edges", "edge_attributes", and of several
+// types "types", "relations". directed: whether an edge is another than its reverse. rowsSuffice:
+// whether a kept node keeps something of itself though no feature is kept.
+zorro.wording = function (labels, kept, directed = false, rowsSuffice = false) {
   const plural = (noun) => `${noun}s`;
   const counted = (count, noun) =>
     `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
   const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
   const level = zorro.levels[labels.level];
   const query = level.noun(labels);
-  const {kinds} = labels;
+  const {kinds, types = null} = labels;
+  const typed = types && zorro.typed(types);
   const words = {
     level,
     answer: zorro.answers[labels.answer],
@@ -43,18 +45,28 @@ zorro.wording = function (labels, kept, directed = false) {
     kindName: (number) => kinds.names[number] ?? `class ${number}`,
     kindColour: (number) =>
       number === null ? null : kinds.colours[number % kinds.colours.length],
-    kindShape: (number) => (kinds.areAtoms ? 0 : shape(number, kinds.colours)),
+    kindShape: (number) => {
+      if (kinds.areTypes) return number % zorro.shapes.length;
+      return kinds.areAtoms ? 0 : shape(number, kinds.colours);
+    },
     symbol: (number) =>
       kinds.areAtoms && number !== null ? words.kindName(number).slice(0, 2) : "",
     areAtoms: kinds.areAtoms,
-    nodeLabel: (id) => labels.nodes[id] ?? String(id),
-    nodeName: (id) => `${labels.node} ${words.nodeLabel(id)}`,
+    nodeLabel: (id) => labels.nodes[id] ?? typed?.node(Number(id)) ?? String(id),
+    nodeName: (id) => (typed ? words.nodeLabel(id) : `${labels.node} ${words.nodeLabel(id)}`),
+    // The query that a node can be, null if none.
+    queryOf: (id) => (typed ? typed.query(id) : id),
+    typeNames: types?.nodes.map(({name}) => name) ?? [],
+    typeSizes: types?.nodes.map(({name, count}) => counted(count, name)) ?? [],
+    relations: typed?.relations ?? [],
+    relationOf: (edge) => typed?.relation(edge) ?? null,
     featureLabel: (id) => labels.features[id] ?? String(id),
     featureName: (id) => labels.features[id] ?? `${labels.feature} ${id}`,
     countedNodes: (count) => counted(count, labels.node),
     countedFeatures: (count) => counted(count, labels.feature),
     directed,
     edgeLabel: (id) => {
+      if (typed) return typed.edge(id, words.nodeLabel);
       const [one, other, ...number] = id.split("-");
       const several = number.map((k) => ` (${k})`).join("");
       return `${words.nodeLabel(one)}${directed ? "→" : "–"}${words.nodeLabel(other)}${several}`;
@@ -81,6 +93,18 @@ zorro.wording = function (labels, kept, directed = false) {
           label: words.edgeLabel,
           name: (id) => `the attributes of ${words.edgeLabel(id)}`,
         },
+        types: {
+          noun: "type",
+          nouns: "types",
+          label: (id) => types.nodes[id].name,
+          name: (id) => `type ${types.nodes[id].name}`,
+        },
+        relations: {
+          noun: "relation",
+          nouns: "relations",
+          label: (id) => typed.relations[id],
+          name: (id) => `relation ${typed.relations[id]}`,
+        },
       };
     },
     // Those that sets are of.
@@ -90,7 +114,8 @@ zorro.wording = function (labels, kept, directed = false) {
     keepsNodes: kept.includes("nodes"),
     keepsAttributes: kept.includes("edge_attributes"),
     keepsEdges: kept.includes("edges"),
-    keepsValues: kept.includes("nodes") || kept.includes("features"),
+    dropsEdges: kept.includes("edges") || kept.includes("relations"),
+    keepsValues: ["types", "nodes", "features"].some((key) => kept.includes(key)),
     // Whether a set of which count(key) are kept of a kind keeps nothing.
     isNothing: (count) => !filled(count).length,
     // The size of such a set.
@@ -106,10 +131,11 @@ zorro.wording = function (labels, kept, directed = false) {
       return more.length > 0 || (!partners.length && count(first) !== 1);
     },
     // The words for one explanation: nodes of its graph are called by what they are.
-    within: ({kinds: every, directed: isDirected = false}) => {
+    within: ({kinds: every, directed: isDirected = false, rowsSuffice: suffice = false}) => {
       const isNamed = every && kinds.areAtoms;
-      if (!isNamed && isDirected === directed) return words;
-      return zorro.wording(isNamed ? {...labels, nodes: named(every)} : labels, kept, isDirected);
+      if (!isNamed && isDirected === directed && suffice === rowsSuffice) return words;
+      const known = isNamed ? {...labels, nodes: named(every)} : labels;
+      return zorro.wording(known, kept, isDirected, suffice);
     },
   };
   return words;
@@ -126,7 +152,8 @@ zorro.wording = function (labels, kept, directed = false) {
   }
 
   function filled(count) {
-    return blocks().filter((block) => block.every((key) => count(key) > 0));
+    const counts = (key) => count(key) > 0 || (rowsSuffice && key === "features");
+    return blocks().filter((block) => block.every(counts));
   }
 
   // Colours come again after the last: another shape tells such classes apart.
@@ -139,11 +166,20 @@ zorro.wording = function (labels, kept, directed = false) {
   }
 };
 
+// A name that is shortened in its middle where it is long: beginning and end tell names apart.
+zorro.short = function (name, most = 44) {
+  if (name.length <= most) return name;
+  const half = Math.floor((most - 1) / 2);
+  return `${name.slice(0, half)}…${name.slice(-half)}`;
+};
+
 zorro.number = (value) => value.toLocaleString("en");
 
 // .93, and never 1.00 for what is less.
 zorro.share = (value) =>
   value < 1 && value >= 0.995 ? ">.99" : value.toFixed(2).replace(/^0/, "");
+
+zorro.signed = (value) => `${value < 0 ? "−" : ""}${zorro.share(Math.abs(value))}`;
 
 // A threshold as it was given.
 zorro.exact = (value) => String(+value.toFixed(6)).replace(/^0/, "");

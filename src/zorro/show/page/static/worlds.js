@@ -4,10 +4,10 @@ window.zorro = window.zorro || {};
 
 zorro.worlds = (function () {
   // What happens to all that is not kept; noise, if given, is named. A part of a sentence.
-  function rest({keepsValues, keepsEdges, keepsAttributes}, otherEdges, noise = null) {
+  function rest({keepsValues, dropsEdges, keepsAttributes}, otherEdges, noise = null) {
     const drawn = noise === null ? "random ones" : `random ones (${noise} noise)`;
     const values = `all other values that the model can see are replaced by ${drawn}`;
-    if (!keepsEdges || !otherEdges) return values;
+    if (!dropsEdges || !otherEdges) return values;
     const parts = [
       ...(keepsValues ? [values] : []),
       edges(otherEdges),
@@ -23,8 +23,8 @@ zorro.worlds = (function () {
   }
 
   // What is said where nothing is kept.
-  function nothing({keepsValues, keepsEdges}) {
-    if (!keepsEdges) return "Nothing: random values everywhere are enough.";
+  function nothing({keepsValues, dropsEdges}) {
+    if (!dropsEdges) return "Nothing: random values everywhere are enough.";
     return `Nothing: random edges${keepsValues ? " and values" : ""} everywhere are enough.`;
   }
 

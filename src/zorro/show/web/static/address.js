@@ -11,6 +11,8 @@ zorro.address = (function () {
     features: (text) => listed(text, number, Number),
     edges: (text) => listed(text, edge, String),
     edge_attributes: (text) => listed(text, edge, String),
+    types: (text) => listed(text, number, Number),
+    relations: (text) => listed(text, number, Number),
   };
   // A view with the set as it was found.
   const unedited = Object.fromEntries(Object.keys(members).map((kind) => [kind, null]));

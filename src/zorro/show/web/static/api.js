@@ -88,6 +88,7 @@ zorro.api = (function () {
     drawing: (run, query, most, against) => ask(about(run, "drawings", query, {most, ...against})),
     candidates: (run, query, kind, search, against, signal) =>
       ask(about(run, "candidates", query, {kind, search, limit: 50, ...against}), {signal}),
+    values: (wanted) => post("/api/values", wanted),
     fidelity: (wanted, signal) => post("/api/fidelity", wanted, signal),
     explain,
   };

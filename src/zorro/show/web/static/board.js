@@ -18,6 +18,7 @@ zorro.board = function (
   let below = null;
   let shownAbove = new Set();
   let edgesAbove = new Set();
+  const hidden = new Set(); // relations that are not drawn
   const field = section.append("div").attr("class", "board").node();
   const tip = section.append("div").attr("class", "tip").property("hidden", true);
   const legend = section.append("div").attr("class", "legend-place").node();
@@ -61,6 +62,7 @@ zorro.board = function (
       onToggle,
       onToggleEdge,
       frame: zorro.frame(scene),
+      hidden,
       onFit: (fit) => {
         below?.draw(fit);
         mark();
@@ -68,6 +70,11 @@ zorro.board = function (
     });
     legend.replaceChildren();
     zorro.sceneLegend(legend, larger === scene ? {...scene, hidden: 0} : scene, {wording});
+    const onChange = () => {
+      above.paint();
+      mark();
+    };
+    zorro.relationFilter(legend, scene, {wording, hidden, onChange});
     if (focused) field.querySelector(`[${focused}="${value}"]`)?.focus();
   }
 

@@ -11,6 +11,7 @@
   let left = 0; // how far the overview was scrolled
   let turn = 0; // grows with each view, so that late answers are not shown
   let stop = () => {}; // ends what the view that is left has under way
+  const wanted = new Map(); // the rows that are wanted of each run
 
   try {
     all = await zorro.api.runs();
@@ -101,7 +102,16 @@
       `Made ${summary.made.slice(0, 10)} with zorro ${summary.versions.zorro}`;
     const address = (query) => zorro.address.write(at(run, query));
     part("overview").hidden = false; // so that its drawings have a width
-    table = zorro.overview({...run, address});
+    table = zorro.overview({
+      ...run,
+      address,
+      start: wanted.get(run.id) ?? zorro.filtersIn(window.location.hash),
+      onFilter: (filters) => {
+        wanted.set(run.id, filters);
+        const own = zorro.address.write({run: run.id});
+        window.history.replaceState(null, "", zorro.withFilters(own, filters));
+      },
+    });
     part("overview").hidden = view.query !== null;
     here = run;
   }
@@ -176,12 +186,35 @@
     }
     panel.append("p").text(absence(run, view.query));
     if (!run.live) return;
+    if (run.wording.levelName === "node") surroundings(panel, run, view);
     panel
       .append("button")
       .attr("type", "button")
       .attr("class", "main")
       .text("Explain it now")
       .on("click", () => zorro.address.go({...at(run, view.query), method: "zorro"}));
+  }
+
+  // What the model says of a node that is not explained, and where it lies.
+  async function surroundings(panel, run, view) {
+    const mine = turn;
+    const place = panel.append("div").attr("class", "before");
+    try {
+      const {scene, names} = await zorro.api.drawing(run.number, view.query, 40, {});
+      if (mine !== turn || !scene) return;
+      library.learn(run, names);
+      const {wording} = run;
+      const kind = scene.nodes[0][5];
+      if (kind !== null) {
+        const said = place.append("p").text("The model says ");
+        said.append("strong").text(wording.kindName(kind));
+      }
+      const describe = wording.level.around(wording, view.query, scene);
+      zorro.scene(place.append("div").attr("class", "board").node(), scene, {wording, describe, keptEdges: []});
+      zorro.sceneLegend(place.node(), scene, {wording});
+    } catch (error) {
+      if (mine === turn) note(place.node(), error.message);
+    }
   }
 
   // Why a run holds no explanation of a query.
@@ -223,6 +256,7 @@
       wording,
       onDone: ({detail}) => {
         library.keep(run, view, detail);
+        if (library.add(run, view, detail)) here = null; // the table has a row more
         onDone(library.known(view));
       },
       onCancelled,

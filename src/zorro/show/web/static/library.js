@@ -22,6 +22,7 @@ zorro.library = function (listed) {
     load,
     known: (view) => answers.get(key(view)),
     keep,
+    add,
     fetched,
     learn,
     comparable: (run) =>
@@ -51,6 +52,16 @@ zorro.library = function (listed) {
   function keep(run, view, detail) {
     learn(run, detail.names);
     answers.set(key(view), {detail, row: detail.row});
+  }
+
+  // Adds what was explained as the run explains to its table; whether that changed it.
+  function add(run, view, detail) {
+    const isAsTheRuns = (view.method ?? "zorro") === "zorro" && view.whyNot === null;
+    if (!isAsTheRuns || run.byQuery.has(view.query)) return false;
+    keep(run, {...view, method: null}, detail);
+    run.rows.push(detail.row);
+    run.byQuery.set(view.query, detail.row);
+    return true;
   }
 
   // Gives what is known of a view or held by its run; undefined if it must be explained first.

@@ -2,7 +2,16 @@
 "use strict";
 window.zorro = window.zorro || {};
 
-zorro.overview = function ({rows, failures, unreadable, summary, wording, address}) {
+zorro.overview = function ({
+  rows,
+  failures,
+  unreadable,
+  summary,
+  wording,
+  address,
+  start,
+  onFilter,
+}) {
   const part = (id) => document.getElementById(id);
   for (const id of ["cards", "distributions", "table", "facts"]) part(id).replaceChildren();
   zorro.cards(part("cards"), {summary, wording});
@@ -15,5 +24,6 @@ zorro.overview = function ({rows, failures, unreadable, summary, wording, addres
     return null;
   }
   zorro.distributions(part("distributions"), {rows, summary, wording});
-  return zorro.table(part("table"), {rows, wording, hasTruth: summary.hasTruth, address});
+  const {hasTruth} = summary;
+  return zorro.table(part("table"), {rows, wording, hasTruth, address, start, onFilter});
 };

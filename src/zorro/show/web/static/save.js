@@ -1,4 +1,4 @@
-// Files to keep: a drawing as SVG or PNG, plain data as JSON.
+// Files to keep: a drawing as SVG or PNG with what it shows in words, plain data as JSON.
 "use strict";
 window.zorro = window.zorro || {};
 
@@ -22,7 +22,8 @@ zorro.save = (function () {
     "text-anchor",
   ];
 
-  function standing({svg, canvas}) {
+  // told: {title, claim, legend: [{colour, text}]}, which are written around the drawing.
+  function standing({svg, canvas}, told) {
     const copy = svg.cloneNode(true);
     const here = [svg, ...svg.querySelectorAll("*")];
     [copy, ...copy.querySelectorAll("*")].forEach((mark, at) => {
@@ -31,34 +32,88 @@ zorro.save = (function () {
       for (const name of styles) mark.setAttribute(name, style.getPropertyValue(name));
       for (const name of ["class", "role", "tabindex", "aria-pressed"]) mark.removeAttribute(name);
     });
-    copy.setAttribute("xmlns", space);
-    const [width, height] = [svg.clientWidth, svg.clientHeight];
-    copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const [width, inner] = [svg.clientWidth, svg.clientHeight];
     if (canvas) {
       const image = document.createElementNS(space, "image");
       image.setAttribute("href", canvas.toDataURL());
       image.setAttribute("width", width);
-      image.setAttribute("height", height);
+      image.setAttribute("height", inner);
       copy.prepend(image);
     }
-    const ground = document.createElementNS(space, "rect");
-    ground.setAttribute("width", "100%");
-    ground.setAttribute("height", "100%");
-    ground.setAttribute("fill", surface(svg));
-    copy.prepend(ground);
-    return {text: new XMLSerializer().serializeToString(copy), width, height};
+    const around = framed(copy, {width, inner, told, style: window.getComputedStyle(svg)});
+    return {text: new XMLSerializer().serializeToString(around.svg), width, height: around.height};
   }
 
-  function surface(element) {
-    return window.getComputedStyle(element).getPropertyValue("--surface").trim() || "white";
+  // A drawing with a title and its claim above, and a legend below.
+  function framed(drawing, {width, inner, told, style}) {
+    const [edge, line] = [12, 17];
+    const ink = style.getPropertyValue("--ink").trim() || "black";
+    const font = style.getPropertyValue("font-family") || "sans-serif";
+    const claim = wrapped(told.claim, Math.floor((width - 2 * edge) / 6.6));
+    const above = edge + 20 + claim.length * line + 6;
+    const places = legendPlaces(told.legend, width - 2 * edge);
+    const rows = places.length ? places.at(-1).row + 1 : 0;
+    const height = above + inner + (rows ? rows * line + edge : 0) + edge;
+    const svg = make("svg", {xmlns: space, width, height, viewBox: `0 0 ${width} ${height}`});
+    svg.append(make("rect", {width: "100%", height: "100%", fill: surfaceOf(style)}));
+    const text = (x, y, content, size, weight = 400) => {
+      const mark = make("text", {
+        ...{x, y, fill: ink, "font-family": font, "font-size": size, "font-weight": weight},
+      });
+      mark.textContent = content;
+      svg.append(mark);
+    };
+    text(edge, edge + 14, told.title, 15, 600);
+    claim.forEach((part, at) => text(edge, edge + 20 + (at + 1) * line, part, 12.5));
+    drawing.removeAttribute("xmlns");
+    for (const [name, value] of [["x", 0], ["y", above], ["width", width], ["height", inner]])
+      drawing.setAttribute(name, value);
+    drawing.setAttribute("viewBox", `0 0 ${width} ${inner}`);
+    svg.append(drawing);
+    for (const {x, row, colour, text: name} of places) {
+      const y = above + inner + edge + row * line;
+      svg.append(make("circle", {cx: edge + x + 5, cy: y, r: 5, fill: colour}));
+      text(edge + x + 15, y + 4, name, 12);
+    }
+    return {svg, height};
   }
 
-  function svg(name, picture) {
-    download(`${name}.svg`, new Blob([standing(picture).text], {type: "image/svg+xml"}));
+  function legendPlaces(legend, width) {
+    let [x, row] = [0, 0];
+    return legend.map((entry) => {
+      const wide = 30 + 6.6 * entry.text.length;
+      if (x > 0 && x + wide > width) [x, row] = [0, row + 1];
+      const place = {...entry, x, row};
+      x += wide;
+      return place;
+    });
   }
 
-  async function png(name, picture) {
-    const {text, width, height} = standing(picture);
+  function wrapped(text, most) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      if (lines.at(-1) && lines.at(-1).length + 1 + word.length > most) lines.push("");
+      lines[lines.length - 1] = `${lines.at(-1)} ${word}`.trim();
+    }
+    return lines;
+  }
+
+  function make(name, attributes) {
+    const mark = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) mark.setAttribute(key, value);
+    return mark;
+  }
+
+  function surfaceOf(style) {
+    return style.getPropertyValue("--surface").trim() || "white";
+  }
+
+  function svg(name, picture, told) {
+    download(`${name}.svg`, new Blob([standing(picture, told).text], {type: "image/svg+xml"}));
+  }
+
+  async function png(name, picture, told) {
+    const {text, width, height} = standing(picture, told);
     const fine = 2;
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;

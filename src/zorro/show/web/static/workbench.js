@@ -10,6 +10,7 @@ zorro.workbench = function (
   {shown, question, start, live, limit, learn, tools, onSet},
 ) {
   const {row, detail, wording} = shown;
+  const {summary} = shown;
   const {run, query} = question;
   const kindOf = new Map((detail.scene?.nodes ?? []).map(([id, , , , , kind]) => [id, kind]));
   const kinds = wording.kept.map(({key}) => key);
@@ -76,19 +77,56 @@ zorro.workbench = function (
 
   function values(section) {
     if (detail.values) {
-      const heatmap = zorro.heatmap(section.append("div").node(), {
-        shown: detail.values,
-        wording,
-        caption: `Values of the ${wording.features} that the explanation keeps`,
-        choice: {
-          hasNode: (id) => set.has("nodes", id),
-          hasFeature: (id) => set.has("features", id),
-          onNode: kinds.includes("nodes") ? (id) => set.toggle("nodes", id) : null,
-          onFeature: kinds.includes("features") ? (id) => set.toggle("features", id) : null,
+      const place = section.append("div");
+      let heatmap = map(place, detail.values);
+      let asked = 0;
+      pieces.push({
+        update: () => {
+          heatmap.update();
+          grow();
         },
       });
-      pieces.push(heatmap);
+
+      // What was added to the set has values too.
+      async function grow() {
+        const {nodes, features} = detail.values;
+        const held = {nodes: new Set(nodes), features: new Set(features)};
+        const isNew = (kind) => kinds.includes(kind) && set.seen(kind).some((id) => !held[kind].has(id));
+        if (!isNew("nodes") && !isNew("features")) return;
+        const mine = ++asked;
+        const wanted = (kind) => (kinds.includes(kind) ? set.seen(kind) : null);
+        try {
+          const answer = await zorro.api.values({
+            ...question,
+            nodes: wanted("nodes"),
+            features: wanted("features"),
+          });
+          if (mine !== asked || !answer.values) return;
+          place.selectAll("*").remove();
+          heatmap = map(place, answer.values);
+        } catch {
+          // The values that there are stay.
+        }
+      }
     }
+    chips(section);
+  }
+
+  function map(place, shownValues) {
+    return zorro.heatmap(place.append("div").node(), {
+      shown: shownValues,
+      wording,
+      caption: `Values of the ${wording.features} that the explanation keeps`,
+      choice: {
+        hasNode: (id) => set.has("nodes", id),
+        hasFeature: (id) => set.has("features", id),
+        onNode: kinds.includes("nodes") ? (id) => set.toggle("nodes", id) : null,
+        onFeature: kinds.includes("features") ? (id) => set.toggle("features", id) : null,
+      },
+    });
+  }
+
+  function chips(section) {
     const list = section.append("dl").attr("class", "kept editable");
     for (const kind of wording.kept) {
       list.append("dt").text(wording.capital(kind.nouns));
@@ -155,15 +193,51 @@ zorro.workbench = function (
     const name = `zorro-${wording.levelName}-${row.query}`;
     const pictures = detail.scene
       ? [
-          ["PNG", () => zorro.save.png(name, board.picture())],
-          ["SVG", () => zorro.save.svg(name, board.picture())],
+          ["PNG", () => zorro.save.png(name, board.picture(), told())],
+          ["SVG", () => zorro.save.svg(name, board.picture(), told())],
         ]
       : [];
     return [...pictures, ["JSON", () => zorro.save.json(name, data())]];
   }
 
+  // What a picture says by itself: of what it is, what is claimed, what its colours mean.
+  function told() {
+    const legend = d3
+      .sort([...new Set(kindOf.values())].filter((kind) => kind !== null && kind !== undefined))
+      .map((kind) => ({colour: wording.kindColour(kind), text: wording.kindName(kind)}));
+    const found = detail.sentence.map(([text]) => text).join("");
+    return {
+      title: `${wording.capital(wording.queryName(row.query))} – ${summary.subject}`,
+      claim: set.isChanged() ? editedClaim() : found,
+      legend,
+    };
+  }
+
+  function editedClaim() {
+    const size = wording.size(set.size);
+    const measured = yours?.measured();
+    if (!measured) return `An edited set: ${size}. Its fidelity is not measured.`;
+    const {fidelity, low, high, samples} = measured;
+    const share = zorro.shareWithRange(fidelity, low, high);
+    const kept = zorro.answers[row.answer].kept(row, detail, wording);
+    return `An edited set: ${size} keep ${kept} in ${share} of ${zorro.number(samples)} random worlds.`;
+  }
+
   function data() {
-    const edited = set.isChanged() ? set.kept() : null;
-    return {[wording.levelName]: row.query, row, explanation: detail, edited};
+    const edited = set.isChanged() ? {...set.kept(), measured: yours?.measured() ?? null} : null;
+    const held = edited ?? detail;
+    const named = wording.kept.map(({key, label}) => [
+      key,
+      Object.fromEntries((held[key] ?? []).map((id) => [id, label(id)])),
+    ]);
+    return {
+      [wording.levelName]: row.query,
+      subject: summary.subject,
+      digests: summary.digests,
+      names: Object.fromEntries(named),
+      row,
+      explanation: detail,
+      edited,
+    };
   }
 };

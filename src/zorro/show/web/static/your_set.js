@@ -40,10 +40,27 @@ zorro.yourSet = function (
     item.append("span").text(name);
   }
   const measurer = zorro.measurer(answered);
+  document.addEventListener("keydown", stepBack);
+  let latest = null; // what was measured of the set as it is
   update();
-  return {update, stop: measurer.stop};
+  return {update, stop, measured: () => latest};
+
+  function stop() {
+    document.removeEventListener("keydown", stepBack);
+    measurer.stop();
+  }
+
+  // Ctrl+Z and Ctrl+Shift+Z, or ⌘, but where a text is written.
+  function stepBack(event) {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "z") return;
+    if (event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    if (event.shiftKey) set.redo();
+    else set.undo();
+  }
 
   function update() {
+    latest = null;
     const hadFocus = [undo, redo, reset].find((one) => one.node() === document.activeElement);
     undo.property("disabled", !set.canUndo());
     redo.property("disabled", !set.canRedo());
@@ -76,6 +93,7 @@ zorro.yourSet = function (
       meter.update(null);
       return;
     }
+    latest = measured;
     tell("Your set:", measured);
     meter.update({value: measured.fidelity, low: measured.low, high: measured.high});
   }

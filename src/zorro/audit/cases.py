@@ -1,0 +1,148 @@
+"""What an audit looks at: explanations, what is true, and what they could have kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zorro.audit.setting import OWN, Place, Setting
+from zorro.elements import FEATURES, NODES
+from zorro.explanation import Explanation
+from zorro.metrics import homophily
+
+
+@dataclass(frozen=True)
+class Case:
+    """An explanation, what is true of its query, and what it could have kept.
+
+    Args:
+        explanation: of the query.
+        truth: the true class, None if it is not known or the answer is no class.
+        place: the nodes and features that could be kept; None if the graph is not at hand.
+    """
+
+    explanation: Explanation
+    truth: int | None = None
+    place: Place | None = None
+
+    @property
+    def key(self) -> int:
+        """Of the query."""
+        return self.explanation.query.key
+
+    @property
+    def answer(self) -> int | None:
+        """The class that the model gives; None if its answers are no classes."""
+        return self.explanation.predicted_class
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether the answer is the truth, None if that is not known."""
+        return None if self.truth is None or self.answer is None else self.truth == self.answer
+
+    @property
+    def probability(self) -> float:
+        """Of the answer, NaN if it is no class."""
+        return math.nan if self.answer is None else self.explanation.probability
+
+    @cached_property
+    def nodes(self) -> tuple[int, ...]:
+        """The nodes that are kept."""
+        return tuple(int(node) for node in self.explanation.nodes)
+
+    @cached_property
+    def features(self) -> tuple[int, ...]:
+        """The features that are kept, a group by its first column."""
+        return tuple(int(members[0]) for members in self.explanation.feature_elements)
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The nodes that are kept, without those that are asked about."""
+        own = set(self.explanation.query.seeds)
+        return tuple(node for node in self.nodes if node not in own)
+
+    @property
+    def size(self) -> int:
+        """How many elements are kept."""
+        e = self.explanation
+        return sum(len(e.elements(kind)) for kind in e.selected)
+
+    def is_kept(self, place: Place) -> NDArray[np.bool_]:
+        """Return which nodes of the place are kept, (n,)."""
+        return np.isin(place.nodes, np.asarray(self.nodes, dtype=np.int64))
+
+    @property
+    def distance(self) -> float:
+        """How many hops away the kept nodes are at the mean, NaN if none is or nobody knows."""
+        if self.place is None or self.place.hops is None:
+            return math.nan
+        kept = self.is_kept(self.place)
+        return float(self.place.hops[kept].mean()) if kept.any() else math.nan
+
+    def homophily(self, labels: NDArray[np.int64] | None) -> float:
+        """Return the share of the other kept nodes that have the query's label.
+
+        Args:
+            labels: (N,), of all nodes, −1 where they are not known; NaN comes of None.
+        """
+        others = self.others
+        query = self.explanation.query
+        if labels is None or not others or query.level != "node":
+            return math.nan
+        of_all = torch.from_numpy(labels[[query.index, *others]])
+        if bool((of_all < 0).any()):
+            return math.nan
+        return homophily(torch.ones(len(of_all)), query=0, labels=of_all)
+
+    @property
+    def training_share(self) -> float:
+        """The share of training nodes among the other kept ones, NaN if there are none."""
+        if self.place is None or "training" not in self.place.kinds:
+            return math.nan
+        others = self.is_kept(self.place) & ~self.place.kinds[OWN]
+        is_training = self.place.kinds["training"][others]
+        return float(is_training.mean()) if others.any() else math.nan
+
+
+def cases_of(
+    explanations: Iterable[Explanation],
+    *,
+    truth: Mapping[int, float] | None = None,
+    setting: Setting | None = None,
+) -> list[Case]:
+    """Return explanations with what is known of their queries.
+
+    Args:
+        explanations: of one run.
+        truth: what is right, by the queries' keys.
+        setting: what the explanations lie in.
+    """
+    known = truth or {}
+    return [
+        Case(
+            e,
+            None if e.predicted_class is None else _whole(known.get(e.query.key)),
+            None if setting is None else setting.place(e),
+        )
+        for e in explanations
+    ]
+
+
+def keeps_nodes(cases: Iterable[Case]) -> bool:
+    """Whether sets are of nodes."""
+    return any(NODES in case.explanation.selected for case in cases)
+
+
+def keeps_features(cases: Iterable[Case]) -> bool:
+    """Whether sets are of features."""
+    return any(FEATURES in case.explanation.selected for case in cases)
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None or not float(value).is_integer() else int(value)

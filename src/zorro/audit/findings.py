@@ -1,0 +1,293 @@
+"""What stands out in an audit: one sentence each, with its numbers and its cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from zorro.audit.cases import Case
+from zorro.audit.mistakes import Contrast, TypicalFeature
+from zorro.audit.profile import ClassProfile
+from zorro.audit.setting import Setting
+from zorro.audit.share import Share
+from zorro.audit.suspicious import CONFIDENT, Suspicion
+from zorro.audit.telltale import Telltale, telltale_of
+from zorro.audit.uses import Use
+from zorro.explanation.sentence import percent
+from zorro.graph.names import Names
+
+Gravity = Literal["alarm", "notice", "note"]
+GRAVITIES: tuple[Gravity, ...] = get_args(Gravity)
+_DOMINANT = 0.5  # share of a class's explanations that keep one and the same feature
+_TELLS = 0.9  # how well it must tell the class on its own to look like a leaked label
+_HUB = 0.2  # share of a class's explanations that keep one and the same node
+_TIMES_CHANCE = 2.0
+_SURE = 0.05  # the false discovery rate
+_WORTH_TELLING = 0.1  # by how much pairs of a right and a wrong answer differ from even
+_MOST_OF_EACH = 5  # findings of a kind
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that stands out.
+
+    Args:
+        kind: what it is about, in a word or two.
+        gravity: `"alarm"` for what a sound model would hardly show, `"notice"` for what should be
+            looked at, `"note"` for what is good to know.
+        text: one sentence with the numbers.
+        keys: of the queries that show it.
+        strength: by which findings of one gravity are ordered.
+    """
+
+    kind: str
+    gravity: Gravity
+    text: str
+    keys: tuple[int, ...]
+    strength: float = 0.0
+
+
+def findings_of(
+    profiles: Sequence[ClassProfile],
+    cases: Sequence[Case],
+    *,
+    contrasts: Sequence[Contrast],
+    error_features: Sequence[TypicalFeature],
+    suspicious: Sequence[Suspicion],
+    setting: Setting | None,
+    names: Names,
+    confidence: float,
+) -> list[Finding]:
+    """Return what stands out, the gravest first.
+
+    Args:
+        profiles: what each class rests on.
+        cases: all of them.
+        contrasts: right against wrong answers.
+        error_features: features that are typical of wrong answers.
+        suspicious: predictions that somebody should look at.
+        setting: the graph or graphs, if they are at hand.
+        names: of nodes, features and classes.
+        confidence: of the intervals.
+    """
+    teller = _Teller(cases, setting, names, confidence)
+    found = [
+        *(finding for profile in profiles for finding in teller.of_class(profile)),
+        *teller.of_mistakes(contrasts, error_features),
+        *teller.of_suspicions(suspicious),
+    ]
+    order = {gravity: at for at, gravity in enumerate(GRAVITIES)}
+    return sorted(found, key=lambda one: (order[one.gravity], -one.strength, one.kind, one.text))
+
+
+@dataclass(frozen=True)
+class _Teller:
+    cases: Sequence[Case]
+    setting: Setting | None
+    names: Names
+    confidence: float
+
+    def of_class(self, profile: ClassProfile) -> Iterator[Finding]:
+        """Yield what stands out about the explanations of a class."""
+        mine = [case for case in self.cases if case.answer == profile.answer]
+        dominant = [use for use in profile.features if use.share.lower > _DOMINANT]
+        leaked = [use for use in dominant if self._is_leaked(use, profile)]
+        for use in leaked:
+            yield self._leak(use, profile, mine)
+        if rest := [use for use in dominant if use not in leaked]:
+            yield self._dominant(rest, profile, mine)
+        for use in profile.nodes:
+            if use.share.lower > _HUB and _beyond_chance(use):
+                yield self._hub(use, profile, mine)
+        for use in profile.kinds:
+            if use.what == "training" and _beyond_chance(use, times=1.25):
+                yield self._training(use, profile, mine)
+            if use.what == "own" and use.share.upper < 0.5:
+                yield self._without_own(use, profile, mine)
+
+    def _is_leaked(self, use: Use, profile: ClassProfile) -> bool:
+        told = self._telltale(int(use.what), profile.answer)
+        return told is not None and told.tells(_TELLS)
+
+    def _leak(self, use: Use, profile: ClassProfile, cases: Sequence[Case]) -> Finding:
+        feature = int(use.what)
+        told = self._telltale(feature, profile.answer)
+        assert told is not None
+        text = (
+            f"{_capital(self.names.of_feature(feature))} is in "
+            f"{_percent(use.share, self._compared(use))} of the explanations "
+            f"{self._class(profile)}. On its own it tells that "
+            f"class from all others: it marks {percent(told.inside.value)} of the "
+            f"{told.inside.total:,} that are of it and leaves out {percent(told.outside.value)} of "
+            f"the {told.outside.total:,} that are not. It may be the label in disguise."
+        )
+        keys = tuple(case.key for case in cases if feature in case.features)
+        return Finding("leaked feature", "alarm", text, keys, use.share.value)
+
+    def _dominant(
+        self, uses: Sequence[Use], profile: ClassProfile, cases: Sequence[Case]
+    ) -> Finding:
+        """Say which features are in most explanations of a class."""
+        each = [
+            f"{self.names.of_feature(int(use.what))} in {_percent(use.share, self._compared(use))}"
+            for use in uses[:_MOST_OF_EACH]
+        ]
+        text = f"Most explanations {self._class(profile)} keep the same: {'; '.join(each)}."
+        features = {int(use.what) for use in uses}
+        keys = tuple(case.key for case in cases if features.intersection(case.features))
+        return Finding("dominant feature", "note", text, keys, uses[0].share.value)
+
+    def _hub(self, use: Use, profile: ClassProfile, cases: Sequence[Case]) -> Finding:
+        node = int(use.what)
+        keys = tuple(case.key for case in cases if node in case.others)
+        text = (
+            f"{_capital(self.names.of_node(node))} is in "
+            f"{_percent(use.share, self._compared(use))} of the explanations "
+            f"{self._class(profile)}. One neighbour seems to stand for the class"
+        )
+        return Finding("single neighbour", "alarm", f"{text}.", keys, use.share.value)
+
+    def _training(self, use: Use, profile: ClassProfile, cases: Sequence[Case]) -> Finding:
+        keys = tuple(
+            case.key
+            for case in cases
+            if case.place is not None
+            and (case.is_kept(case.place) & case.place.kinds["training"]).any()
+        )
+        text = (
+            f"{_percent(use.share, self._compared(use))} of the explanations "
+            f"{self._class(profile)} keep a training {self.names.node} besides the one that is "
+            "asked about."
+        )
+        return Finding("training nodes", "notice", _capital(text), keys, use.share.value)
+
+    def _without_own(self, use: Use, profile: ClassProfile, cases: Sequence[Case]) -> Finding:
+        keys = tuple(
+            case.key
+            for case in cases
+            if case.place is not None
+            and not (case.is_kept(case.place) & case.place.kinds["own"]).any()
+        )
+        without = Share(use.share.total - use.share.count, use.share.total, self.confidence)
+        text = (
+            f"{_percent(without)} of the explanations {self._class(profile)} do not keep the "
+            f"{self.names.node} itself: its neighbours decide."
+        )
+        return Finding("neighbours decide", "notice", _capital(text), keys, without.value)
+
+    def of_mistakes(
+        self, contrasts: Sequence[Contrast], features: Sequence[TypicalFeature]
+    ) -> Iterator[Finding]:
+        """Yield what is different about wrong answers."""
+        wrong = tuple(case.key for case in self.cases if case.is_right is False)
+        for one in contrasts:
+            if one.differs and abs(one.larger - 0.5) >= _WORTH_TELLING:
+                often = max(one.larger, 1 - one.larger)
+                text = (
+                    f"Wrong answers {self._differ(one)}: {one.wrong.value:.3g} at the median "
+                    f"{_between(one.wrong.lower, one.wrong.upper)} against {one.right.value:.3g} "
+                    f"{_between(one.right.lower, one.right.upper)}; of a right and a wrong answer "
+                    f"drawn at random so in {percent(often)}."
+                )
+                yield Finding("mistakes differ", "notice", text, wrong, 2 * often - 1)
+        if features:
+            each = [
+                f"{self.names.of_feature(one.feature)} in {_percent(one.wrong)} of their "
+                f"explanations against {percent(one.right.value)} of those of right ones"
+                for one in features[:_MOST_OF_EACH]
+            ]
+            typical = {one.feature for one in features[:_MOST_OF_EACH]}
+            keys = tuple(
+                case.key
+                for case in self.cases
+                if case.is_right is False and typical.intersection(case.features)
+            )
+            text = f"Typical of wrong answers: {'; '.join(each)}."
+            yield Finding("typical of errors", "notice", text, keys, features[0].wrong.value)
+
+    def _differ(self, one: Contrast) -> str:
+        """Say in what wrong answers differ, in words that need no explanation."""
+        more = one.larger > 0.5
+        nodes = f"{self.names.node}s"
+        amounts = {
+            "nodes": f"rest on {'more' if more else 'fewer'} {nodes}",
+            "features": f"rest on {'more' if more else 'fewer'} {self.names.feature}s",
+            "edges": f"rest on {'more' if more else 'fewer'} edges",
+            "probability": f"are given {'higher' if more else 'lower'} probabilities",
+            "distance": f"rest on {nodes} that are {'further away' if more else 'nearer'}",
+            "predicted homophily": f"rest on {'more' if more else 'fewer'} {nodes} of the same "
+            "class, by the model (as a share)",
+            "true homophily": f"rest on {'more' if more else 'fewer'} {nodes} of the same class, "
+            "in truth (as a share)",
+            "training share": f"rest on {'more' if more else 'fewer'} training {nodes} (as a "
+            "share)",
+        }
+        return amounts[one.quantity]
+
+    def of_suspicions(self, suspicious: Sequence[Suspicion]) -> Iterator[Finding]:
+        """Yield how many predictions are suspicious in ways that concern all classes."""
+        sure = percent(CONFIDENT)
+        said = {
+            "confident and wrong": f"are wrong though the model gives them {sure} or more",
+            "nothing needed": "are given whatever the input is: random inputs get them often "
+            "enough",
+            "other class": "rest on neighbours most of which are of another class, by the model",
+            "not certified": "have no certificate: what was found is not proved",
+        }
+        for reason, what in said.items():
+            keys = tuple(one.key for one in suspicious if reason in one.reasons)
+            if keys:
+                share = Share(len(keys), len(self.cases), self.confidence)
+                text = f"{_percent(share)} of all answers {what}."
+                yield Finding(reason, "notice", text, keys, share.value)
+
+    def _telltale(self, feature: int, answer: int | None) -> Telltale | None:
+        if self.setting is None or answer is None:
+            return None
+        labels, column = self.setting.truths(), self.setting.column(feature)
+        if labels is None or column is None:
+            return None
+        return telltale_of(column, labels, answer, confidence=self.confidence)
+
+    def _class(self, profile: ClassProfile) -> str:
+        if profile.answer is None:
+            return "of all answers"
+        return f"of {self.names.of_class(profile.answer)}"
+
+    def _compared(self, use: Use) -> list[str]:
+        """Say how much more often that is than by chance, and than in other classes."""
+        said = []
+        if use.lift is not None:
+            times = f"{use.lift:.2g}" if use.lift < 100 else f"{use.lift:,.0f}"
+            said.append(f"{times} times as often as by chance")
+        if use.elsewhere is not None:
+            said.append(f"{percent(use.elsewhere.value)} elsewhere")
+        if use.present is not None and use.present < 0.5:
+            said.append(f"absent in {percent(1 - use.present)} of these")
+        return said
+
+
+def _beyond_chance(use: Use, *, times: float = _TIMES_CHANCE) -> bool:
+    if use.expected is None:
+        return True  # nobody knows
+    return use.q_value <= _SURE and use.share.lower >= times * use.expected
+
+
+def _percent(share: Share, further: Sequence[str] = ()) -> str:
+    said = [
+        f"{share.count:,} of {share.total:,}",
+        f"{percent(share.lower)} to {percent(share.upper)}",
+        *further,
+    ]
+    return f"{percent(share.value)} ({'; '.join(said)})"
+
+
+def _between(lower: float, upper: float) -> str:
+    """Return an interval, or that it is open since the numbers are too few."""
+    return f"({lower:.3g} to {upper:.3g})" if math.isfinite(lower) else "(of too few to say more)"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

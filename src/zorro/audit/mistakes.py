@@ -1,0 +1,165 @@
+"""What is different about explanations of wrong answers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import fisher_exact, mannwhitneyu
+
+from zorro.audit.cases import Case
+from zorro.audit.setting import Labels
+from zorro.audit.share import Median, Share, adjusted
+
+_FEWEST = 3  # explanations of either side that are compared
+_BINS = 10  # of a joint density, per axis
+_DIFFERS = 0.05  # the false discovery rate
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A quantity of explanations of right and of wrong answers.
+
+    Args:
+        quantity: its name.
+        right: its median where the answer is right.
+        wrong: the same where it is wrong.
+        larger: how often a wrong answer's is larger than a right one's, ties counting half.
+        q_value: of there being no difference (Mann and Whitney), over all quantities.
+    """
+
+    quantity: str
+    right: Median
+    wrong: Median
+    larger: float
+    q_value: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is a difference, at a false discovery rate of 5 %."""
+        return self.q_value <= _DIFFERS
+
+
+@dataclass(frozen=True)
+class TypicalFeature:
+    """A feature that explanations of wrong answers keep more often than those of right ones."""
+
+    feature: int
+    wrong: Share
+    right: Share
+    q_value: float
+
+
+@dataclass(frozen=True)
+class Density:
+    """How many explanations have which true and which predicted homophily.
+
+    Args:
+        counts: [predicted][true], in ten bins each from 0 to 1.
+        total: of those that keep other nodes.
+    """
+
+    counts: tuple[tuple[int, ...], ...]
+    total: int
+
+
+def contrasts_of(
+    cases: Sequence[Case],
+    *,
+    predicted: Labels | None,
+    labels: Labels | None,
+    confidence: float,
+) -> list[Contrast]:
+    """Return what of explanations can be compared between right and wrong answers."""
+    quantities: dict[str, Callable[[Case], float]] = {
+        "probability": lambda case: case.probability,
+        "nodes": lambda case: _count(case, "nodes"),
+        "features": lambda case: _count(case, "features"),
+        "edges": lambda case: _count(case, "edges"),
+        "distance": lambda case: case.distance,
+        "predicted homophily": lambda case: case.homophily(predicted),
+        "true homophily": lambda case: case.homophily(labels),
+        "training share": lambda case: case.training_share,
+    }
+    compared = []
+    for name, of in quantities.items():
+        sides = [_known(of, cases, is_right=side) for side in (True, False)]
+        if min(map(len, sides)) < _FEWEST:
+            continue
+        right, wrong = sides
+        test = mannwhitneyu(wrong, right, alternative="two-sided")
+        larger = float(test.statistic) / (len(wrong) * len(right))
+        compared.append((name, right, wrong, larger, float(test.pvalue)))
+    q_values = adjusted([p_value for *_, p_value in compared])
+    return [
+        Contrast(
+            name,
+            Median.of(right, confidence=confidence),
+            Median.of(wrong, confidence=confidence),
+            larger,
+            float(q_value),
+        )
+        for (name, right, wrong, larger, _), q_value in zip(compared, q_values, strict=True)
+    ]
+
+
+def typical_features(cases: Sequence[Case], *, confidence: float) -> list[TypicalFeature]:
+    """Return the features that are typical of errors, by Fisher's exact test, surest first."""
+    sides = {side: [case for case in cases if case.is_right is side] for side in (True, False)}
+    if min(map(len, sides.values())) < _FEWEST:
+        return []
+    right, wrong = (
+        Counter(f for case in sides[side] for f in case.features) for side in (True, False)
+    )
+    totals = len(sides[True]), len(sides[False])
+    features = sorted(wrong)
+    p_values = [
+        float(
+            fisher_exact(
+                np.array([[wrong[f], totals[1] - wrong[f]], [right[f], totals[0] - right[f]]]),
+                alternative="greater",
+            ).pvalue
+        )
+        for f in features
+    ]
+    q_values = adjusted(p_values, tests=len({*right, *wrong}))
+    found = [
+        TypicalFeature(
+            f,
+            Share(wrong[f], totals[1], confidence),
+            Share(right[f], totals[0], confidence),
+            float(q),
+        )
+        for f, q in zip(features, q_values, strict=True)
+        if q <= _DIFFERS
+    ]
+    return sorted(found, key=lambda it: (it.q_value, it.feature))
+
+
+def density_of(
+    cases: Sequence[Case], *, predicted: Labels | None, labels: Labels | None, is_right: bool
+) -> Density | None:
+    """Return the joint density of both homophilies of the right, or of the wrong, answers."""
+    pairs = [
+        (case.homophily(predicted), case.homophily(labels))
+        for case in cases
+        if case.is_right is is_right
+    ]
+    known = np.array([pair for pair in pairs if not any(map(math.isnan, pair))], dtype=float)
+    if not len(known):
+        return None
+    counts, _, _ = np.histogram2d(known[:, 0], known[:, 1], bins=_BINS, range=[(0, 1), (0, 1)])
+    return Density(tuple(tuple(map(int, row)) for row in counts), len(known))
+
+
+def _known(of: Callable[[Case], float], cases: Sequence[Case], *, is_right: bool) -> list[float]:
+    values = (of(case) for case in cases if case.is_right is is_right)
+    return [value for value in values if not math.isnan(value)]
+
+
+def _count(case: Case, kind: str) -> float:
+    e = case.explanation
+    return float(len(e.elements(kind))) if kind in e.selected else math.nan

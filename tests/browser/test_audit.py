@@ -1,0 +1,92 @@
+"""The page of an audit in a real browser."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from made_runs import made_explanation, made_run, ring, small_model
+
+from zorro.graph.names import Names
+from zorro.show import audit_page
+from zorro.show.page.ground import ground_of
+
+ALLOWED = ("file:", "data:")  # nothing from a network
+MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> str:
+    """An audit of 16 answers, the odd ones right, with markup in all names."""
+    folder = tmp_path_factory.mktemp("audit")
+    graph, model = ring(), small_model()
+    explanations = [
+        dataclasses.replace(
+            made_explanation(node, nodes=(node, (node + 1) % 40), features=(0, 1 + node % 3)),
+            predicted_class=int(node >= 8),
+            probabilities=(0.05, 0.95) if node >= 8 else (0.95, 0.05),
+        )
+        for node in range(16)
+    ]
+    run = made_run(folder / "run", explanations, graph=graph, model=model, failures={30: MARKUP})
+    names = Names(
+        node="paper",
+        feature="word",
+        classes=[f"no {MARKUP}", f"yes {MARKUP}"],
+        features=[f"{number} {MARKUP}" for number in range(5)],
+        nodes={7: f"seven {MARKUP}"},
+    )
+    ground = ground_of(model=model, **graph, names=names)
+    audited = run.audit(model=model, **graph, names=names)
+    assert audit_page.write(run, audited, folder / "audit.html", ground=ground) > 1000
+    return (folder / "audit.html").as_uri()
+
+
+def shown(page) -> list[int]:
+    return [int(row.get_attribute("data-query")) for row in page.locator(".rows tbody tr").all()]
+
+
+def test_every_number_leads_to_its_cases(page, written):
+    page.goto(written)
+    assert page.locator("#cards").inner_text().startswith("alarms\n0")
+    cells = page.locator(".confusion td a")
+    assert [cell.inner_text() for cell in cells.all()] == ["4", "4", "4", "4"]
+    cells.nth(1).click()
+    page.locator("#cases").wait_for()
+    assert shown(page) == [8, 10, 12, 14]  # even ones are of class 0, and these are called 1
+    page.locator(".rows tbody tr a").first.click()
+    assert "paper 8" in page.locator("#explanation h2").inner_text().lower()
+    page.locator("#explanation nav a").first.click()
+    page.locator("#cases").wait_for()
+    assert shown(page) == [8, 10, 12, 14]
+    page.get_by_role("link", name="Show all explanations").click()
+    page.locator("#cases").wait_for(state="hidden")
+    assert len(shown(page)) == 16
+
+
+def test_findings_and_uses_lead_to_their_cases(page, written):
+    page.goto(written)
+    finding = page.locator(".finding", has_text="Most explanations of").first
+    assert "keep the same" in finding.inner_text()
+    finding.get_by_role("link").click()
+    page.locator("#cases").wait_for()
+    assert shown(page) == [*range(8)] or shown(page) == [*range(8, 16)]
+    page.goto(written)
+    page.locator(".uses a.name").first.click()
+    page.locator("#cases").wait_for()
+    assert shown(page) == [*range(8)]
+
+
+def test_everybody_can_use_it(page, written, serious):
+    page.goto(written)
+    assert serious(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_paper_shows_bars_and_no_controls(desk, written):
+    desk.goto(written)
+    desk.emulate_media(media="print")
+    assert not desk.locator(".filters").is_visible()
+    fill = desk.locator(".gauge .fill").first
+    assert fill.evaluate("it => getComputedStyle(it).printColorAdjust") == "exact"
+    assert fill.bounding_box()["width"] > 10

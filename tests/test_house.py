@@ -1,0 +1,57 @@
+"""What is written down in several places is the same in all of them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+from zorro import __version__
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PINNED = dict(
+    line.split("==")
+    for line in (ROOT / "constraints.txt").read_text().splitlines()
+    if not line.startswith("#")
+)
+
+
+def read_yaml(path: str) -> dict:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_the_citation_is_of_this_version_and_of_the_paper():
+    cited = read_yaml("CITATION.cff")
+    assert cited["version"] == __version__
+    assert cited["license"] == PROJECT["project"]["license"]
+    assert PROJECT["project"]["urls"]["Paper"].endswith(cited["preferred-citation"]["doi"])
+
+
+def test_the_pythons_that_are_promised_are_those_that_are_tested():
+    classifiers = " ".join(PROJECT["project"]["classifiers"])
+    promised = re.findall(r"Python :: (3\.\d+)", classifiers)
+    tested = read_yaml(".github/workflows/check.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    assert tested["python"] == promised
+    assert PROJECT["project"]["requires-python"] == f">={promised[0]}"
+
+
+def test_what_the_workflows_call_is_in_the_makefile():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        called = re.findall(r"run: make (\S+)", path.read_text(encoding="utf-8"))
+        assert called
+        assert set(called) <= targets
+
+
+def test_every_package_that_is_asked_for_has_a_pinned_version():
+    extras = PROJECT["project"]["optional-dependencies"]
+    asked = [
+        *PROJECT["project"]["dependencies"],
+        *(each for some in extras.values() for each in some),
+    ]
+    names = {re.match(r"[\w-]+", each)[0] for each in asked} - {"zorro-gnn"}
+    pinned = {name.lower().replace("_", "-") for name in PINNED}
+    assert {name.lower().replace("_", "-") for name in names} - pinned == set()
