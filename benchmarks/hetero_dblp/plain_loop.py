@@ -35,7 +35,7 @@ def stayed(
         samples: how many.
         seed: of the noise.
     """
-    true = {name: _dense(data[name].x) for name in data.node_types}
+    true = {name: dense(data[name].x) for name in data.node_types}
     draw = torch.Generator().manual_seed(seed)
     assert not model.training, "dropout would answer"
     with torch.no_grad():
@@ -51,7 +51,8 @@ def stayed(
     return counts
 
 
-def _dense(x: Tensor) -> Tensor:
+def dense(x: Tensor) -> Tensor:
+    """Return features as the model takes them."""
     return x if x.layout == torch.strided else x.to_dense()
 
 

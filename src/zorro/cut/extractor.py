@@ -336,8 +336,8 @@ class Extractor:
         """Return a cut without its context, if that is large and of no use to the model.
 
         Neighbours of a hub may be thousands, and only layers that look at the degrees of the
-        outermost candidates need them. The output must be the same in truth and where all is
-        redrawn, here and there; and samples of each claim are run with all of it again.
+        outermost candidates need them. The output must be the same in truth, where the context is
+        redrawn, and where all is; and samples of each claim are run with more around them again.
         """
         is_large = graph.context.numel() * graph.x.size(1) > _LARGE_CONTEXT
         may_be_left_out = self._halo == 1 and self._model.edges is None
@@ -348,14 +348,11 @@ class Extractor:
         if not self.predictor.close(slim.scores, graph.scores):
             return None
         count = graph.candidates.numel()
-        purpose = _PURPOSE + self._parts.num_nodes + graph.query
-        nodes = part_of(graph).nodes
-        for base in self._model.drawn(graph.x, nodes, purpose=purpose, samples=range(2)):
-            if self._moves(graph, graph.x, graph.scores, base):
-                return None
-            redrawn = self._output(graph, base)
-            if not self.predictor.close(self._output(slim, base[:count]), redrawn):
-                return None
+        if self._moves(graph, graph.x, graph.scores, self._redrawn(graph, sample=0)):
+            return None
+        base = self._redrawn(graph, sample=1)
+        if not self.predictor.close(self._output(slim, base[:count]), self._output(graph, base)):
+            return None
         return self._settled(slim)
 
     def _settled(self, graph: ComputationalGraph) -> ComputationalGraph:
@@ -498,13 +495,19 @@ class Extractor:
         """
         if graph.context.numel() == 0 or self._model.keeps_features:
             return False
-        purpose = _PURPOSE + self._parts.num_nodes + graph.query
-        bases = range(1 if graph.x.numel() > _LARGE else 2)
-        nodes = part_of(graph).nodes
-        other, *redrawn = self._model.drawn(graph.x, nodes, purpose=purpose, samples=bases)
+        other = self._redrawn(graph, sample=0)
         if self._moves(graph, graph.x, graph.scores, other):
             return True
-        return any(self._moves(graph, base, self._output(graph, base), other) for base in redrawn)
+        if graph.x.numel() > _LARGE:
+            return False
+        base = self._redrawn(graph, sample=1)
+        return self._moves(graph, base, self._output(graph, base), other)
+
+    def _redrawn(self, graph: ComputationalGraph, *, sample: int) -> Tensor:
+        """Return other features (m, d) of all nodes of a cut."""
+        purpose = _PURPOSE + self._parts.num_nodes + graph.query
+        nodes, one = part_of(graph).nodes, range(sample, sample + 1)
+        return self._model.drawn(graph.x, nodes, purpose=purpose, samples=one)[0]
 
     def _moves(
         self, graph: ComputationalGraph, base: Tensor, expected: Tensor, other: Tensor

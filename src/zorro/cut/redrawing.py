@@ -96,28 +96,31 @@ class Redrawing:
         """
         address = self.parts.num_nodes + purpose
         if not isinstance(self.noise, NoiseByType):
-            return self._drawn(self.noise, x, self.seed, address, samples)
-        drawn = x.expand(len(samples), -1, -1).clone()
+            every = torch.arange(x.size(0), device=x.device)
+            return self._drawn(self.noise, x, every, self.seed, address, samples)
+        drawn = x.new_zeros(len(samples), *x.shape)  # no node has columns of another type
         for number, one, places in self.noise.rows(self.noise.types.of_nodes(nodes)):
             seed = seed_of_type(self.seed, number)
-            own = self._drawn(one.noise, x[places][:, one.columns], seed, address, samples)
+            own = self._drawn(one.noise, x[:, one.columns], places, seed, address, samples)
             drawn[:, places, one.columns] = own
         return drawn
 
-    def _drawn(self, noise: Noise, x: Tensor, seed: int, address: int, samples: range) -> Tensor:
-        """Return noise (S, n, d) for nodes of one type."""
-        if not isinstance(noise, ColumnMarginals) or x.size(0) == 0:
-            return redraw(noise, x, seed=seed, query=address, samples=samples)
+    def _drawn(
+        self, noise: Noise, x: Tensor, rows: Tensor, seed: int, address: int, samples: range
+    ) -> Tensor:
+        """Return noise (S, k, d) for some rows (k,) of features (n, d), nodes of one type."""
+        if not isinstance(noise, ColumnMarginals) or rows.numel() == 0:
+            return redraw(noise, x[rows], seed=seed, query=address, samples=samples)
         # Each row of the pool is a draw for any node, and picking is cheaper than drawing.
         pool = self._pool(noise, x, seed)
         picked = torch.stack(
             [
                 torch.randint(
-                    pool.size(0), (x.size(0),), generator=generator(seed, address, sample)
+                    pool.size(0), (rows.numel(),), generator=generator(seed, address, sample)
                 )
                 for sample in samples
             ]
-        )  # (S, n)
+        )  # (S, k)
         return pool[picked.to(pool.device)]
 
     def _pool(self, noise: Noise, x: Tensor, seed: int) -> Tensor:
