@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
-sys.path += [str(DOCS), str(Path(__file__).parent)]
+sys.path.append(str(Path(__file__).parents[1] / "docs"))
+sys.path.append(str(Path(__file__).parent))
 import check_links
 import house
 from test_architecture import IMPORTS, LAYERS, ROOT, part_of
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_the_house_has_every_package_in_the_order_of_the_layers():
