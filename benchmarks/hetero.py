@@ -1,12 +1,13 @@
 """Explanations of a graph of several types: DBLP, an author's field, beside PyG's GNNExplainer.
 
-    python benchmarks/hetero.py
+    python benchmarks/hetero.py [--workers 8]
 
 Trains HGT and SAGE by relation on DBLP, then explains test authors: by nodes and features, by whole
 types and by whole relations; in turn with the first GNNExplainer with 200 epochs explains the same
-author on the same part of the graph. One process, one thread. For some authors the fidelity of the
-set is counted again by a plain loop over the whole graph. What is measured is kept in
-build/hetero; `--fresh` forgets it. Writes results/hetero.md.
+author on the same part of the graph, and GNNExplainer on the whole graph two of them. One thread in
+each process. For some authors the fidelity of the set is counted again by a plain loop over the
+whole graph. What is measured is kept in build/hetero; `--fresh` forgets it. Writes
+results/hetero.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import shutil
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -120,45 +123,57 @@ def trained(name: str, data: HeteroData) -> nn.Module:
     return model
 
 
-def measure(count: int, checked: int, samples: int) -> None:
-    """Explain what is missing."""
+def measure(name: str, places: Sequence[int], *, checked: int, samples: int) -> None:
+    """Explain those of some authors that are missing.
+
+    Args:
+        name: of the model.
+        places: of the authors, among test authors in their order.
+        checked: how many of all authors are counted again.
+        samples: of the plain loop.
+    """
+    _quietly()
     data = load_hetero("dblp")
     authors = data[TARGET].test_mask.nonzero().flatten().tolist()
     random.Random(SEED).shuffle(authors)
-    for name in MODELS:
-        kept = {(row["model"], row["of"], row["author"]) for row in kept_rows.read(ROWS)}
-        wanted = [(name, "-".join(keep), author) for author in authors[:count] for keep in KEPT]
-        if set(wanted) <= kept and _is_checked(name, checked):
-            continue
-        subject = Subject(name, data)
-        subject.explained(KEPT[0], authors[count])  # loads what is loaded on first use
-        for place, author in enumerate(authors[:count]):
-            for keep in KEPT:
-                if (name, "-".join(keep), author) in kept:
-                    continue
-                row = {"model": name, "of": "-".join(keep), "author": author}
-                row |= {"accuracy": subject.accuracy, **subject.explained(keep, author)}
-                if keep == KEPT[0] and place < COMPARED:
-                    row["gnn_explainer"] = subject.by_gnn_explainer(author)
-                if keep == KEPT[0] and place < WHOLE:
-                    row["gnn_explainer_on_all"] = subject.by_gnn_explainer_on_all(author)
-                kept_rows.append(ROWS, row)
-        if not _is_checked(name, checked):
-            check(name, subject, checked, samples)
+    kept = {(row["of"], row["author"]) for row in _of_model(name)}
+    subject = Subject(name, data)
+    subject.explained(KEPT[0], authors[-1])  # loads what is loaded on first use
+    for place in places:
+        author = authors[place]
+        for keep in KEPT:
+            if ("-".join(keep), author) not in kept:
+                kept_rows.append(ROWS, _measured(name, subject, keep, author, place))
+    again = {authors[place] for place in places if place < checked}
+    again -= {author for what, author in kept if what == "checked"}
+    if again:
+        check(name, subject, again, samples)
 
 
-def _is_checked(name: str, checked: int) -> bool:
-    rows = [row for row in kept_rows.read(ROWS) if row["model"] == name and row["of"] == "checked"]
-    return len(rows) >= checked
+def _measured(name: str, subject: Subject, keep: tuple[str, ...], author: int, place: int) -> Row:
+    row: Row = {"model": name, "of": "-".join(keep), "author": author}
+    row |= {"accuracy": subject.accuracy, **subject.explained(keep, author)}
+    if keep == KEPT[0] and place < COMPARED:
+        row["gnn_explainer"] = subject.by_gnn_explainer(author)
+    if keep == KEPT[0] and place < WHOLE:
+        row["gnn_explainer_on_all"] = subject.by_gnn_explainer_on_all(author)
+    return row
 
 
-def check(name: str, subject: Subject, count: int, samples: int) -> None:
+def _of_model(name: str) -> list[Row]:
+    return [row for row in kept_rows.read(ROWS) if row["model"] == name]
+
+
+def _quietly() -> None:
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    logging.getLogger("zorro").setLevel(logging.ERROR)
+
+
+def check(name: str, subject: Subject, authors: Set[int], samples: int) -> None:
     """Count the fidelity of some sets again, by a plain loop over the whole graph."""
-    rows = [
-        row
-        for row in kept_rows.read(ROWS)
-        if row["model"] == name and row["of"] == "-".join(KEPT[0])
-    ][:count]
+    of = "-".join(KEPT[0])
+    rows = [row for row in _of_model(name) if row["of"] == of and row["author"] in authors]
     sets = {row["author"]: {"nodes": row["nodes"], "features": row["features"]} for row in rows}
     counts = plain_loop.stayed(
         subject.model, subject.data, TARGET, sets, samples=samples, seed=SEED
@@ -282,16 +297,33 @@ def main() -> None:
     parser.add_argument("--authors", type=int, default=100, help="of each model")
     parser.add_argument("--checked", type=int, default=20, help="of them by a plain loop, too")
     parser.add_argument("--samples", type=int, default=60, help="of the plain loop")
+    parser.add_argument("--workers", type=int, default=1, help="processes that measure at a time")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    logging.getLogger("zorro").setLevel(logging.ERROR)
+    _quietly()
     if options.fresh:
         shutil.rmtree(ROWS.parent, ignore_errors=True)
-    measure(options.authors, options.checked, options.samples)
+    for name in MODELS:
+        trained(name, load_hetero("dblp"))
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as workers:
+        parts = [
+            workers.submit(
+                measure,
+                name,
+                range(first, options.authors, options.workers),
+                checked=options.checked,
+                samples=options.samples,
+            )
+            for first in range(options.workers)
+            for name in MODELS
+        ]
+        for part in parts:
+            part.result()
     RESULTS.mkdir(exist_ok=True)
-    command = f"python benchmarks/hetero.py --authors {options.authors}"
+    command = (
+        f"python benchmarks/hetero.py --authors {options.authors} --samples {options.samples} "
+        f"--workers {options.workers}"
+    )
     (RESULTS / "hetero.md").write_text(page(kept_rows.read(ROWS), command), encoding="utf-8")
 
 
