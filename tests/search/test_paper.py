@@ -13,7 +13,7 @@ from zorro.graph.graph import Graph
 from zorro.metrics import stability
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.search import Certified, search, search_multiple
+from zorro.search import SearchResult, search, search_multiple
 
 
 class WeightedVote(MessagePassing):
@@ -208,7 +208,7 @@ def test_multiple_explanations_descend_disjointly_and_stop():
     def every(max_depth):
         return search_multiple(
             evaluator,
-            lambda allowed: Certified(search(evaluator, tau=0.8, k=None, allowed=allowed)),
+            lambda allowed: SearchResult(search(evaluator, tau=0.8, k=None, allowed=allowed)),
             tau=0.8,
             max_depth=max_depth,
         )

@@ -26,7 +26,7 @@ from zorro.model.predictor import probabilities
 from zorro.question.decision import Decision, StaysAhead, StaysWithin, Versus
 from zorro.question.parameters import Parameters
 from zorro.question.reading import Label, Reading
-from zorro.search import Budget, BudgetSpent, Certified, Laboratory, Move
+from zorro.search import Budget, BudgetSpent, Laboratory, Move, SearchResult
 from zorro.search.inquiry import fresh_samples
 from zorro.version import __version__
 
@@ -37,7 +37,7 @@ _FEWEST = 8  # samples that are measured even if there is no time
 
 
 def explanation_of(
-    result: Certified,
+    result: SearchResult,
     graph: ComputationalGraph,
     decision: Decision,
     laboratory: Laboratory,
@@ -84,7 +84,7 @@ def explanation_of(
 
 
 def _losses(
-    result: Certified, graph: ComputationalGraph, laboratory: Laboratory, asked: Parameters
+    result: SearchResult, graph: ComputationalGraph, laboratory: Laboratory, asked: Parameters
 ) -> Losses | None:
     """Return what each element is worth to the set; None of huge sets, and if time is up.
 
@@ -94,7 +94,7 @@ def _losses(
     count = sum(int(mask.sum()) for mask in selection.masks.values())
     worth = max(_FEW_ELEMENTS * SAMPLES, laboratory.evaluations // 3)
     samples = min(SAMPLES, fresh_samples(asked), worth // max(1, count))
-    if count == 0 or samples < _FEWEST_FOR_LOSSES or not result.in_budget:
+    if count == 0 or samples < _FEWEST_FOR_LOSSES or not result.finished:
         return None
     first, size = asked.samples, asked.samples  # as many at a time as the search has held
     last = first + samples  # no certificate has these
@@ -126,7 +126,7 @@ def _answer(graph: ComputationalGraph, decision: Decision, reading: Reading) -> 
 
 
 def _value(
-    result: Certified,
+    result: SearchResult,
     graph: ComputationalGraph,
     decision: Decision,
     laboratory: Laboratory,
@@ -165,7 +165,7 @@ def _summary(graph: ComputationalGraph, space: Space) -> GraphSummary:
     )
 
 
-def _fidelity(result: Certified, laboratory: Laboratory, asked: Parameters) -> FidelityEstimate:
+def _fidelity(result: SearchResult, laboratory: Laboratory, asked: Parameters) -> FidelityEstimate:
     """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.
 
     Some are looked at even if there is none.
@@ -210,9 +210,9 @@ def _step(move: Move, space: Space, graph: ComputationalGraph) -> Step:
     return Step(move.element.kind, members, move.fidelity, move.added)
 
 
-def _status(result: Certified, graph: ComputationalGraph) -> Status:
+def _status(result: SearchResult, graph: ComputationalGraph) -> Status:
     selection = result.found.selection
-    if not result.in_budget:
+    if not result.finished:
         return "budget exhausted"
     if graph.context_matters or (graph.checked == "none" and result.certificate is not None):
         return "conditional"

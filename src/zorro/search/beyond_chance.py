@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scipy.special import betaincinv
 
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.search.certified import Certified, Laboratory
+from zorro.search.certified import Laboratory, SearchResult
 
 _SAMPLES = 1000  # on which the empty set is measured
 _MOST_PLANNED = 15_000
@@ -17,12 +17,12 @@ _MISSES = 40  # that an attempt must be able to see if the fidelity is just what
 
 def search_beyond_chance(
     laboratory: Laboratory,
-    search: Callable[..., Certified],
+    search: Callable[..., SearchResult],
     *,
     tau: float,
     delta: float | None,
     confidence: float,
-) -> Certified:
+) -> SearchResult:
     """Find a set that keeps the answer in τ of the cases that chance leaves open.
 
     F(S) ≥ F(∅) + τ (1 − F(∅)). Half of δ is spent on an upper bound u of F(∅), from samples that

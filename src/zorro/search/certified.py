@@ -123,12 +123,12 @@ class Laboratory:
 
 
 @dataclass(frozen=True)
-class Certified:
+class SearchResult:
     """A set and what was proved about it, if that was asked for."""
 
     found: Found
     certificate: Certificate | None = None
-    in_budget: bool = True  # whether the search ended of its own accord
+    finished: bool = True  # whether the search ended of its own accord
     chance: FidelityEstimate | None = None  # of the empty set, where it was to be gone beyond
     is_tested: bool = False  # whether the certificate's samples are of this set
 
@@ -145,7 +145,7 @@ def search_certified(
     connected: Connected | None = None,
     on_step: OnStep = unwatched,
     planned: int = 0,
-) -> Certified:
+) -> SearchResult:
     """Find a set whose fidelity is shown to be at least τ on noise that the search has not seen.
 
     First nothing is tested: on the search's samples, which it has not seen yet. On failure of any
@@ -206,16 +206,18 @@ class _Search:
         """Whether the budget allows another element."""
         return self._budget.allows_more_than(selection) and not self._is_spent
 
-    def without_certificate(self) -> Certified:
+    def without_certificate(self) -> SearchResult:
         """Search until the search's own samples say that τ is exceeded."""
         search = self._search = self._begun(list(self._parts()))
         reached = search.grow(self._tau)
         if reached:
             search.prune(self._tau)
             search.exchange(self._tau)
-        return Certified(self._found(search), in_budget=reached or self.may_go_on(search.selection))
+        return SearchResult(
+            self._found(search), finished=reached or self.may_go_on(search.selection)
+        )
 
-    def with_certificate(self, delta: float, planned: int) -> Certified:
+    def with_certificate(self, delta: float, planned: int) -> SearchResult:
         """Search until a set has passed its test, or no further one may."""
         parts = self._parts()
         begun = [next(parts)]
@@ -246,7 +248,7 @@ class _Search:
             search.look_at(self._laboratory.adopt(joined), weights)
         return self._result(self._found(search), delta)
 
-    def cut_off(self, delta: float | None) -> Certified:
+    def cut_off(self, delta: float | None) -> SearchResult:
         """Return what there is when the time is up."""
         if self._search is not None:
             return self._result(self._found(self._search), delta)
@@ -364,11 +366,11 @@ class _Search:
             failed.append(last[0].only(last[1]))
         return failed
 
-    def _result(self, found: Found, delta: float | None) -> Certified:
+    def _result(self, found: Found, delta: float | None) -> SearchResult:
         attempt = self._attempt
         if attempt is None or delta is None:
             certificate = None if delta is None else _nothing_shown(self._tau, delta)
-            return Certified(found, certificate, in_budget=False)
+            return SearchResult(found, certificate, finished=False)
         certificate = Certificate(
             tau=self._tau,
             delta=delta,
@@ -379,10 +381,10 @@ class _Search:
             attempts=self._attempts,
         )
         is_tested = self._tested is not None and found.selection.is_same_as(self._tested)
-        return Certified(
+        return SearchResult(
             found,
             certificate,
-            in_budget=attempt.passed,
+            finished=attempt.passed,
             is_tested=is_tested and attempt.samples > 0,
         )
 

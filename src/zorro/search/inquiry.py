@@ -13,7 +13,7 @@ from zorro.question.event import Event
 from zorro.question.parameters import Parameters
 from zorro.search.beyond_chance import search_beyond_chance
 from zorro.search.budget import Budget
-from zorro.search.certified import Certified, Laboratory, search_certified
+from zorro.search.certified import Laboratory, SearchResult, search_certified
 from zorro.search.connected import Connected
 from zorro.search.found import OnStep, unwatched
 from zorro.search.paper import search
@@ -61,7 +61,7 @@ class Inquiry:
         *,
         on_step: OnStep = unwatched,
         budget: Budget | None = None,
-    ) -> Certified:
+    ) -> SearchResult:
         """Return a set, and what was proved of it if that was asked for.
 
         Args:
@@ -72,7 +72,9 @@ class Inquiry:
         p = self._asked
         if p.search == "paper":
             evaluator = self.laboratory.seen(range(p.samples))
-            return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step))
+            return SearchResult(
+                search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step)
+            )
         certified = partial(
             search_certified,
             self.laboratory,
