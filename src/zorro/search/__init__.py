@@ -7,7 +7,7 @@ from zorro.search.certified import Laboratory, SearchResult, search_certified
 from zorro.search.found import Found, Move, OnStep, Progress, reaches, unwatched
 from zorro.search.guided import GuidedSearch
 from zorro.search.multiple import search_multiple
-from zorro.search.paper import search
+from zorro.search.paper import greedy_search
 
 __all__ = [
     "Budget",
@@ -20,8 +20,8 @@ __all__ = [
     "OnStep",
     "Progress",
     "SearchResult",
+    "greedy_search",
     "reaches",
-    "search",
     "search_beyond_chance",
     "search_certified",
     "search_multiple",

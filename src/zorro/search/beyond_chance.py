@@ -17,7 +17,7 @@ _MISSES = 40  # that an attempt must be able to see if the fidelity is just what
 
 def search_beyond_chance(
     laboratory: Laboratory,
-    search: Callable[..., SearchResult],
+    find: Callable[..., SearchResult],
     *,
     tau: float,
     delta: float | None,
@@ -31,7 +31,7 @@ def search_beyond_chance(
 
     Args:
         laboratory: of the query.
-        search: finds a set for a τ and a δ, with a number of samples for an attempt.
+        find: finds a set for a τ and a δ, with a number of samples for an attempt.
         tau: what is to be reached of what chance leaves open.
         delta: the probability with which the claim may be wrong; None makes none.
         confidence: of the interval of F(∅) that is told.
@@ -41,11 +41,11 @@ def search_beyond_chance(
         hits += int(evaluator.hits(evaluator.nothing).sum())
     chance = FidelityEstimate(hits, _SAMPLES, confidence)
     if chance.hits == chance.samples:
-        return dataclasses.replace(search(tau=tau, delta=delta), chance=chance)
+        return dataclasses.replace(find(tau=tau, delta=delta), chance=chance)
     share = chance.value if delta is None else _upper_bound(chance, delta / 2)
     target = share + tau * (1 - share)
     planned = min(_MOST_PLANNED, round(_MISSES / (1 - target)))
-    found = search(tau=target, delta=None if delta is None else delta / 2, planned=planned)
+    found = find(tau=target, delta=None if delta is None else delta / 2, planned=planned)
     if found.certificate is not None and delta is not None:
         whole = dataclasses.replace(found.certificate, delta=delta)
         found = dataclasses.replace(found, certificate=whole)

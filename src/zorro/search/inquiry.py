@@ -16,7 +16,7 @@ from zorro.search.budget import Budget
 from zorro.search.certified import Laboratory, SearchResult, search_certified
 from zorro.search.connected import Connected
 from zorro.search.found import OnStep, unwatched
-from zorro.search.paper import search
+from zorro.search.paper import greedy_search
 
 FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
 _SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
@@ -73,7 +73,7 @@ class Inquiry:
         if p.search == "paper":
             evaluator = self.laboratory.seen(range(p.samples))
             return SearchResult(
-                search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step)
+                greedy_search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step)
             )
         certified = partial(
             search_certified,
