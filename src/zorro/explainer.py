@@ -641,11 +641,11 @@ class Zorro:
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
-            laboratory = inquiry.laboratory
+            sampler = inquiry.sampler
             with budget.unheeded():
-                sure = guarded(self._source, graph, laboratory.last, result.found.selection)
+                sure = guarded(self._source, graph, sampler.last, result.found.selection)
             return explanation_of(
-                result, sure, decision, laboratory, self.parameters, budget, self._reading
+                result, sure, decision, sampler, self.parameters, budget, self._reading
             )
 
         return on_a_sufficient_cut(self._source, asked, on)
@@ -693,11 +693,11 @@ class Zorro:
         p, decision = self.parameters, self._source.decision(graph, Comparison())
         inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
         whole = budget = inquiry.budget
-        laboratory = inquiry.laboratory
+        sampler = inquiry.sampler
         results: list[Explanation] = []
         selections: list[Selection] = []
         every = search_multiple(
-            laboratory.seen(range(p.samples)),
+            sampler.seen(range(p.samples)),
             lambda allowed: inquiry.find(allowed, budget=budget),
             tau=p.tau,
             max_depth=max_depth,
@@ -708,13 +708,13 @@ class Zorro:
                 if not any(self._repeats(selection, other, distinct) for other in selections):
                     selections.append(selection)
                     with whole.unheeded(), budget.unheeded():
-                        sure = guarded(self._source, graph, laboratory.last, selection)
+                        sure = guarded(self._source, graph, sampler.last, selection)
                     results.append(
-                        explanation_of(result, sure, decision, laboratory, p, budget, self._reading)
+                        explanation_of(result, sure, decision, sampler, p, budget, self._reading)
                     )
                     budget = dataclasses.replace(budget, started=time.perf_counter())
-                    laboratory.restart()
-                if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
+                    sampler.restart()
+                if len(results) == max_explanations or whole.is_spent(sampler.evaluations):
                     break
         return results
 

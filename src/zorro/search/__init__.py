@@ -3,7 +3,7 @@
 from zorro.search.beyond_chance import search_beyond_chance
 from zorro.search.budget import Budget, BudgetSpent
 from zorro.search.certificate import Certificate
-from zorro.search.certified import Laboratory, SearchResult, search_certified
+from zorro.search.certified import Sampler, SearchResult, search_certified
 from zorro.search.found import Found, Move, OnStep, Progress, reaches, unwatched
 from zorro.search.guided import GuidedSearch
 from zorro.search.multiple import search_multiple
@@ -15,10 +15,10 @@ __all__ = [
     "Certificate",
     "Found",
     "GuidedSearch",
-    "Laboratory",
     "Move",
     "OnStep",
     "Progress",
+    "Sampler",
     "SearchResult",
     "greedy_search",
     "reaches",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scipy.special import betaincinv
 
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.search.certified import Laboratory, SearchResult
+from zorro.search.certified import Sampler, SearchResult
 
 _SAMPLES = 1000  # on which the empty set is measured
 _MOST_PLANNED = 15_000
@@ -16,7 +16,7 @@ _MISSES = 40  # that an attempt must be able to see if the fidelity is just what
 
 
 def search_beyond_chance(
-    laboratory: Laboratory,
+    sampler: Sampler,
     find: Callable[..., SearchResult],
     *,
     tau: float,
@@ -30,14 +30,14 @@ def search_beyond_chance(
     random inputs always get the answer nothing is left open, and nothing is needed.
 
     Args:
-        laboratory: of the query.
+        sampler: of the query.
         find: finds a set for a τ and a δ, with a number of samples for an attempt.
         tau: what is to be reached of what chance leaves open.
         delta: the probability with which the claim may be wrong; None makes none.
         confidence: of the interval of F(∅) that is told.
     """
     hits = 0
-    for evaluator in laboratory.unseen(_SAMPLES):
+    for evaluator in sampler.unseen(_SAMPLES):
         hits += int(evaluator.hits(evaluator.nothing).sum())
     chance = FidelityEstimate(hits, _SAMPLES, confidence)
     if chance.hits == chance.samples:
