@@ -59,7 +59,7 @@ _ABOUT = (
 )
 
 
-class Subject:
+class ExplainedModel:
     """A trained model and what explains it."""
 
     def __init__(self, name: str, data: HeteroData) -> None:
@@ -71,7 +71,7 @@ class Subject:
             keep: Zorro.of_hetero(self.model, data, TARGET, keep=keep) for keep in KEPT
         }
 
-    def explained(self, keep: tuple[str, ...], author: int) -> Row:
+    def by_zorro(self, keep: tuple[str, ...], author: int) -> Row:
         """Return what came of a query, and how long it took."""
         started = time.perf_counter()
         found: Any = self.zorros[keep].explain(author)
@@ -130,21 +130,21 @@ def measure(count: int, checked: int, samples: int) -> None:
         wanted = [(name, "-".join(keep), author) for author in authors[:count] for keep in KEPT]
         if set(wanted) <= kept and _is_checked(name, checked):
             continue
-        subject = Subject(name, data)
-        subject.explained(KEPT[0], authors[count])  # loads what is loaded on first use
+        explained = ExplainedModel(name, data)
+        explained.by_zorro(KEPT[0], authors[count])  # loads what is loaded on first use
         for place, author in enumerate(authors[:count]):
             for keep in KEPT:
                 if (name, "-".join(keep), author) in kept:
                     continue
                 row = {"model": name, "of": "-".join(keep), "author": author}
-                row |= {"accuracy": subject.accuracy, **subject.explained(keep, author)}
+                row |= {"accuracy": explained.accuracy, **explained.by_zorro(keep, author)}
                 if keep == KEPT[0] and place < COMPARED:
-                    row["gnn_explainer"] = subject.by_gnn_explainer(author)
+                    row["gnn_explainer"] = explained.by_gnn_explainer(author)
                 if keep == KEPT[0] and place < WHOLE:
-                    row["gnn_explainer_on_all"] = subject.by_gnn_explainer_on_all(author)
+                    row["gnn_explainer_on_all"] = explained.by_gnn_explainer_on_all(author)
                 kept_rows.append(ROWS, row)
         if not _is_checked(name, checked):
-            check(name, subject, checked, samples)
+            check(name, explained, checked, samples)
 
 
 def _is_checked(name: str, checked: int) -> bool:
@@ -152,7 +152,7 @@ def _is_checked(name: str, checked: int) -> bool:
     return len(rows) >= checked
 
 
-def check(name: str, subject: Subject, count: int, samples: int) -> None:
+def check(name: str, explained: ExplainedModel, count: int, samples: int) -> None:
     """Count the fidelity of some sets again, by a plain loop over the whole graph."""
     rows = [
         row
@@ -161,7 +161,7 @@ def check(name: str, subject: Subject, count: int, samples: int) -> None:
     ][:count]
     sets = {row["author"]: {"nodes": row["nodes"], "features": row["features"]} for row in rows}
     counts = plain_loop.stayed(
-        subject.model, subject.data, TARGET, sets, samples=samples, seed=SEED
+        explained.model, explained.data, TARGET, sets, samples=samples, seed=SEED
     )
     for row in rows:
         found = {"stayed": counts[row["author"]], "samples": samples, "fidelity": row["fidelity"]}

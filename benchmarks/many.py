@@ -53,8 +53,8 @@ class AtOnce:
 @cache
 def cora() -> GivenTask:
     """The paper's GCN on Cora."""
-    subject = load(CELLS[0], "cpu")
-    return GivenTask(subject.model, OneGraph(subject.x, subject.edge_index))
+    loaded = load(CELLS[0], "cpu")
+    return GivenTask(loaded.model, OneGraph(loaded.x, loaded.edge_index))
 
 
 def main() -> None:
