@@ -138,7 +138,7 @@ def _served(
     """
     from zorro.cli import made_with, model_and_data, naming
     from zorro.show.page.contents import reason
-    from zorro.show.page.ground import ground_of
+    from zorro.show.page.run_inputs import run_inputs
     from zorro.show.web.served import Broken, Served
 
     try:
@@ -150,7 +150,7 @@ def _served(
         if key not in loaded:
             loaded[key] = model_and_data.load(**named, trusted=trusted)
         found = loaded[key]
-        return Served(run, ground_of(**made_with.as_shown(run, found)))
+        return Served(run, run_inputs(**made_with.as_shown(run, found)))
     except Exception as error:  # a damaged run, or a model of the user's own, leads to anything
         missing = reason(error)
         _note(f"{run.path} is shown without its graph: {missing}")

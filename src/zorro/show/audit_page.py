@@ -13,8 +13,8 @@ from zorro.explanation import Explanation
 from zorro.runs import Run
 from zorro.show.page import contents, payload
 from zorro.show.page.address import Address, address_of
-from zorro.show.page.ground import Ground
 from zorro.show.page.html import AUDIT_SCRIPTS, inlined, saved
+from zorro.show.page.run_inputs import RunInputs
 from zorro.show.page.surroundings import Surroundings
 
 Plain = dict[str, Any]
@@ -26,16 +26,16 @@ _MOST_GROUPS = 40
 _LEFT_OUT: Plain = {"steps": [], "losses": None, "alternatives": []}
 
 
-def write(run: Run, audited: Audit, path: str | Path, *, ground: Ground | None = None) -> int:
+def write(run: Run, audited: Audit, path: str | Path, *, inputs: RunInputs | None = None) -> int:
     """Write the page of a run's audit and return its size in bytes.
 
     Args:
         run: that was audited.
         audited: what came of it.
         path: of the HTML file, which appears whole or not at all.
-        ground: what the run was made with, by which the cases that are named are drawn.
+        inputs: what the run was made with, by which the cases that are named are drawn.
     """
-    surroundings = (ground or Ground(names=run.known.names)).asked_by(run).surroundings(run)
+    surroundings = (inputs or RunInputs(names=run.known.names)).asked_by(run).surroundings(run)
     data = of_audit(run, audited, surroundings)
     title = f"Audit of {data['summary']['subject']} – zorro"
     page = inlined(

@@ -16,7 +16,7 @@ from zorro.show import report
 from zorro.show.page import payload
 from zorro.show.page.card import Card
 from zorro.show.page.graph_surroundings import GraphSurroundings
-from zorro.show.page.ground import Ground, ground_of
+from zorro.show.page.run_inputs import RunInputs, run_inputs
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def both(tmp_path_factory, model):
 
 
 def shown(run, **options):
-    ground = ground_of(graphs=molecules(), **options)
-    return payload.of_run(run, ground.surroundings(run))
+    inputs = run_inputs(graphs=molecules(), **options)
+    return payload.of_run(run, inputs.surroundings(run))
 
 
 def test_a_payload_of_graphs_is_plain_data(run):
@@ -132,7 +132,7 @@ def test_a_group_of_features_is_one_with_a_name(both):
 
 def test_the_value_of_a_group_is_what_is_set():
     graphs = molecules().graphs
-    around = GraphSurroundings(graphs, names=ground_of(graphs=molecules()).names)
+    around = GraphSurroundings(graphs, names=run_inputs(graphs=molecules()).names)
     held = around.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
     assert held.rows == [["N"], ["O"]]
     part = around.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
@@ -153,7 +153,7 @@ def test_a_list_of_graphs_will_do(run, model, tmp_path):
 
 def test_without_the_graphs_there_is_a_report_without_drawings(run, tmp_path):
     assert report.write(run, tmp_path / "r.html") > 0
-    data = payload.of_run(run, Ground().surroundings(run))
+    data = payload.of_run(run, RunInputs().surroundings(run))
     assert data["details"]["0"]["scene"] is None
     assert not data["summary"]["hasGraph"]
 
@@ -192,7 +192,7 @@ def test_a_notebook_speaks_of_the_graph(run):
 
 def test_a_notebook_draws_the_molecule(run):
     (first, *_) = run
-    around = ground_of(graphs=molecules()).surroundings(run)
+    around = run_inputs(graphs=molecules()).surroundings(run)
     html = Card(first, around)._repr_html_()
     assert html.count("<circle") == 9
     letters = re.findall(r'text-anchor="middle">(\w+)</text>', html)

@@ -17,7 +17,7 @@ from zorro.show import report
 from zorro.show.page import payload
 from zorro.show.page.card import Card
 from zorro.show.page.contents import Contents
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 
 KNOWN = torch.tensor([[6, 3], [11, 20]])  # links that are there
 
@@ -34,8 +34,8 @@ def compared(tmp_path_factory):
     )
 
 
-def around(run, **ground):
-    return ground_of(model=Multiplies(), **graph(), **ground).asked_by(run).surroundings(run)
+def around(run, **inputs):
+    return run_inputs(model=Multiplies(), **graph(), **inputs).asked_by(run).surroundings(run)
 
 
 def sentence(detail) -> str:
@@ -145,7 +145,7 @@ def test_sets_of_features_show_them_at_both_ends(tmp_path):
 
 
 def test_without_the_graph_nothing_is_drawn(run):
-    data = payload.of_run(run, ground_of().asked_by(run).surroundings(run))
+    data = payload.of_run(run, run_inputs().asked_by(run).surroundings(run))
     assert data["details"]["6-11"]["scene"] is None
     assert data["labels"]["classes"] == {"0": "no link", "1": "link"}
 

@@ -174,24 +174,24 @@ DAMAGE = {
 }
 
 
-def offered(folder, ground=None):
+def offered(folder, inputs=None):
     """The run as the command would offer it."""
     try:
         run = open_run(folder)
     except Exception as error:
         return Broken(Path(folder), str(error))
     try:
-        return Served(run, ground)
+        return Served(run, inputs)
     except Exception:
         return Served(run)
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_run_is_listed_with_its_reason_and_the_others_stay(
-    folder, served, ground, damage
+    folder, served, inputs, damage
 ):
     damage(folder)
-    listed, (broken, good), details = asked(offered(folder, ground), served)
+    listed, (broken, good), details = asked(offered(folder, inputs), served)
     first, second = listed["runs"]
     assert first["broken"]
     assert first["path"].endswith("/bad")
@@ -217,8 +217,8 @@ def test_a_run_that_is_damaged_while_it_is_served_is_listed_with_its_reason(fold
         client.get("/api/runs").raise_for_status()
 
 
-def test_around_a_damaged_row_there_is_still_its_neighbourhood(folder, ground):
+def test_around_a_damaged_row_there_is_still_its_neighbourhood(folder, inputs):
     rewrite(folder, "explanation", "{}")
-    served = Served(open_run(folder), ground)
+    served = Served(open_run(folder), inputs)
     with TestClient(create_app([served]), base_url=HERE) as client:
         assert client.get("/api/runs/0/drawings/8").json()["query"] == 8

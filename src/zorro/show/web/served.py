@@ -21,7 +21,7 @@ from zorro.runs import DamagedRow, Run
 from zorro.runs.store import Counts
 from zorro.show.page import contents, payload
 from zorro.show.page.address import Address, query_at
-from zorro.show.page.ground import Ground
+from zorro.show.page.run_inputs import RunInputs
 from zorro.show.web.desk import Desks
 from zorro.show.web.method_names import method_names
 
@@ -35,20 +35,20 @@ class Served:
 
     Args:
         run: whose explanations are shown.
-        ground: what it was made with; without data and model it is read-only.
+        inputs: what it was made with; without data and model it is read-only.
         missing: why it is without them, if that is known.
     """
 
     def __init__(
-        self, run: Run, ground: Ground | None = None, *, missing: str | None = None
+        self, run: Run, inputs: RunInputs | None = None, *, missing: str | None = None
     ) -> None:
         self.run = run
         self.missing = missing
         self.desks: Desks | None = None
-        ground = (ground or Ground()).asked_by(run)
-        if ground.model is not None and ground.data is not None:
-            self.desks = Desks(run, ground.model, ground.data, ground.model_kwargs)
-        self.surroundings = ground.surroundings(run)
+        inputs = (inputs or RunInputs()).asked_by(run)
+        if inputs.model is not None and inputs.data is not None:
+            self.desks = Desks(run, inputs.model, inputs.data, inputs.model_kwargs)
+        self.surroundings = inputs.surroundings(run)
         self.kinds = payload.kinds_of(run)
         self._lock = threading.Lock()
         self._read: _Read | None = None
