@@ -69,7 +69,7 @@ INSIDE = {
     ),
     "show.page": (
         "html contents address answers surroundings node_surroundings link_surroundings "
-        "graph_surroundings type_surroundings run_inputs drawing card payload"
+        "graph_surroundings type_surroundings run_inputs payload"
     ),
     "cli": (
         "terminal options output_file progress notes table run_progress verifying "

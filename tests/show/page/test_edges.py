@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import xml.etree.ElementTree as ET
 
 import pytest
 import torch
@@ -12,9 +11,7 @@ from made_runs import made_explanation, ring
 
 from zorro.graph.names import Names
 from zorro.question import Query
-from zorro.show import palette
 from zorro.show.page import payload
-from zorro.show.page.card import Card
 from zorro.show.page.graph_surroundings import GraphSurroundings
 from zorro.show.page.node_surroundings import NodeSurroundings
 
@@ -75,23 +72,9 @@ def test_a_line_stands_for_all_edges_between_its_nodes(directed, expected):
     assert lines_of(payload.detail(e, NodeSurroundings(**graph))["scene"])[0, 1] == expected
 
 
-def test_a_card_draws_kept_edges_thick_and_names_them():
-    card = Card(of_edges(((7, 8), (7, 12))), NodeSurroundings(**ring()))
-    shown = ET.fromstring(card._repr_html_())
-    thick = [line for line in shown.findall(".//line") if line.get("stroke-width") == "3.5"]
-    assert [line.get("stroke") for line in thick] == [palette.PLAIN] * 2
-    assert "edges7–8, 7–12fidelity" in "".join(shown.itertext())
-    turned = dataclasses.replace(card.explanation.graph, directed=True)
-    card = Card(dataclasses.replace(card.explanation, graph=turned), card.surroundings)
-    assert "7→8" in "".join(ET.fromstring(card._repr_html_()).itertext())
-
-
 def test_bonds_of_molecules_are_edges():
     e = dataclasses.replace(of_edges(((5, 6), (6, 7))), query=Query("graph", 0))
     around = GraphSurroundings(molecules().graphs, BONDS, Names(feature="atom", features=ATOMS))
     lines = lines_of(payload.detail(e, around)["scene"])
     assert lines[5, 6] == ["5-6"]
     assert len(lines) == 9  # six of the ring, three of the tail NNO
-    assert "edgesC5–N6, N6–N7fidelity" in "".join(
-        ET.fromstring(Card(e, around)._repr_html_()).itertext()
-    )

@@ -1,7 +1,6 @@
 """What pages show of explanations of whole graphs."""
 
 import json
-import re
 
 import pytest
 import torch
@@ -14,7 +13,6 @@ from zorro.errors import InputError
 from zorro.question import Query
 from zorro.show import report
 from zorro.show.page import payload
-from zorro.show.page.card import Card
 from zorro.show.page.graph_surroundings import GraphSurroundings
 from zorro.show.page.run_inputs import RunInputs, run_inputs
 
@@ -188,19 +186,6 @@ def test_a_notebook_speaks_of_the_graph(run):
     assert "9 nodes × 3 features, all of the graph" in html
     assert "hops" not in html
     assert "far away" not in html
-
-
-def test_a_notebook_draws_the_molecule(run):
-    (first, *_) = run
-    around = run_inputs(graphs=molecules()).surroundings(run)
-    html = Card(first, around)._repr_html_()
-    assert html.count("<circle") == 9
-    letters = re.findall(r'text-anchor="middle">(\w+)</text>', html)
-    assert sorted(letters) == sorted("CCCCCCNNO")
-    assert html.count("stroke-dasharray") == 6
-    assert "<th" in html
-    assert "atoms</th>" in html
-    assert "atom types</th>" not in html
 
 
 def test_without_names_graphs_are_graphs_and_nodes_are_nodes(run):

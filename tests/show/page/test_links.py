@@ -15,7 +15,6 @@ from zorro.question import About, Query
 from zorro.runs import DamagedRow
 from zorro.show import report
 from zorro.show.page import payload
-from zorro.show.page.card import Card
 from zorro.show.page.contents import Contents
 from zorro.show.page.run_inputs import run_inputs
 
@@ -171,13 +170,6 @@ def test_alternatives_of_links_are_found_and_written(run, tmp_path):
         assert [other["nodes"] for other in others] == [
             [node for (node,) in o.ordered("nodes")] for o in found[e.query.key]
         ]
-
-
-def test_a_notebook_draws_both_ends(run):
-    html = Card(run.explanation((6, 11)), around(run))._repr_html_()
-    assert "nodes 6 and 11 and what is around" in html
-    assert html.count('stroke-dasharray="7 5"') == 1
-    assert html.count('fill="none" stroke="currentColor"') == 2
 
 
 def test_what_is_damaged_is_told_by_its_ends_if_it_has_some():

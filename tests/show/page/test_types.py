@@ -15,7 +15,6 @@ from zorro.errors import InputError
 from zorro.graph.names import LabelsByType, Names
 from zorro.show import report
 from zorro.show.page import payload
-from zorro.show.page.card import Card
 from zorro.show.page.run_inputs import run_inputs
 
 OPTIONS = {"samples": 50, "max_seconds": 60}
@@ -106,14 +105,6 @@ def test_a_report_without_its_graph_still_names_types(tmp_path):
     page = payload.of_run(run, run_inputs().surroundings(run))
     assert page["details"]["5"]["scene"] is None
     assert all(text.split()[0] in data.node_types for text in page["labels"]["nodes"].values())
-
-
-def test_notebooks_draw_types(tmp_path):
-    run, data, _ = made(tmp_path, keep=("nodes", "edges"))
-    around = run_inputs(hetero=data, target="paper").asked_by(run).surroundings(run)
-    html = Card(run.explanation(5), around)._repr_html_()
-    assert "<polygon" in html  # papers are squares
-    assert "paper 5" in html
 
 
 def test_other_data_and_links_are_refused(tmp_path):

@@ -18,7 +18,6 @@ from zorro.explanation import PredictedValue
 from zorro.graph.names import Names
 from zorro.show.page import answers, payload
 from zorro.show.page.answers import ClassAnswers, LabelAnswers, ValueAnswers, answers_of
-from zorro.show.page.card import Card
 from zorro.show.page.node_surroundings import NodeSurroundings
 from zorro.show.page.run_inputs import run_inputs
 
@@ -82,7 +81,6 @@ def test_nothing_is_said_of_classes(weighed, summed):
         for explanation in run:
             said = "".join(text for text, _ in payload.detail(explanation, around)["sentence"])
             assert "class" not in said
-            assert "class" not in Card(explanation, around)._repr_html_()
             assert "class" not in explanation._repr_html_()
     needless = made_value(status="nothing needed", certified=True)
     assert "class" not in needless.sentence()
