@@ -84,8 +84,8 @@ def write(
         target=target,
     )
     inputs = replace(inputs, names=_names(inputs.names, class_names, feature_names, node_names))
-    surroundings = inputs.asked_by(kept).surroundings(kept)
-    data = payload.of_run(kept, surroundings, alternatives=alternatives)
+    view = inputs.asked_by(kept).view(kept)
+    data = payload.of_run(kept, view, alternatives=alternatives)
     title = f"{data['summary']['subject']} – zorro"
     return saved(path, inlined("report.html", title=title, data=data, scripts=REPORT_SCRIPTS))
 

@@ -13,7 +13,7 @@ from zorro.errors import InputError
 from zorro.question import Query
 from zorro.show import report
 from zorro.show.page import payload
-from zorro.show.page.graph_surroundings import GraphSurroundings
+from zorro.show.page.graph_view import GraphView
 from zorro.show.page.run_inputs import RunInputs, run_inputs
 
 
@@ -39,7 +39,7 @@ def both(tmp_path_factory, model):
 
 def shown(run, **options):
     inputs = run_inputs(graphs=molecules(), **options)
-    return payload.of_run(run, inputs.surroundings(run))
+    return payload.of_run(run, inputs.view(run))
 
 
 def test_a_payload_of_graphs_is_plain_data(run):
@@ -70,7 +70,7 @@ def test_truth_is_told_where_graphs_have_classes(run):
     assert data["summary"]["answers"]["right"] == 3
     assert [row["truth"] for row in data["rows"]] == [1, 1, 1]
     bare = [Data(x=g.x, edge_index=g.edge_index) for g in molecules().graphs]
-    without = payload.of_run(run, GraphSurroundings(bare))
+    without = payload.of_run(run, GraphView(bare))
     assert without["summary"]["answers"]["right"] is None
     assert without["rows"][0]["truth"] is None
 
@@ -130,10 +130,10 @@ def test_a_group_of_features_is_one_with_a_name(both):
 
 def test_the_value_of_a_group_is_what_is_set():
     graphs = molecules().graphs
-    around = GraphSurroundings(graphs, names=run_inputs(graphs=molecules()).names)
-    held = around.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
+    view = GraphView(graphs, names=run_inputs(graphs=molecules()).names)
+    held = view.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
     assert held.rows == [["N"], ["O"]]
-    part = around.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
+    part = view.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
     assert part.rows == [["N", 0], ["0, 0", 1]]
 
 
@@ -151,7 +151,7 @@ def test_a_list_of_graphs_will_do(run, model, tmp_path):
 
 def test_without_the_graphs_there_is_a_report_without_drawings(run, tmp_path):
     assert report.write(run, tmp_path / "r.html") > 0
-    data = payload.of_run(run, RunInputs().surroundings(run))
+    data = payload.of_run(run, RunInputs().view(run))
     assert data["details"]["0"]["scene"] is None
     assert not data["summary"]["hasGraph"]
 
@@ -192,7 +192,7 @@ def test_without_names_graphs_are_graphs_and_nodes_are_nodes(run):
     bare = [Data(x=g.x + 0.5, edge_index=g.edge_index) for g in molecules().graphs]
     (first, *_) = run
     assert isinstance(first, Explanation)
-    detail = payload.detail(first, GraphSurroundings(bare))
+    detail = payload.detail(first, GraphView(bare))
     assert detail["kinds"] is None
     assert detail["scene"]["bonds"] == []
     assert all(node[5] is None for node in detail["scene"]["nodes"])

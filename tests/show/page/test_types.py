@@ -31,7 +31,7 @@ def made(tmp_path, **options):
 
 def shown(run, data, model, **options):
     inputs = run_inputs(hetero=data, target="paper", model=model, **options).asked_by(run)
-    return payload.of_run(run, inputs.surroundings(run))
+    return payload.of_run(run, inputs.view(run))
 
 
 def test_nodes_have_their_types_names_and_places(tmp_path):
@@ -70,9 +70,9 @@ def test_lines_tell_their_relations(tmp_path):
 def test_values_stand_only_where_a_type_has_the_feature(tmp_path):
     run, data, model = made(tmp_path)
     inputs = run_inputs(hetero=data, target="paper", model=model).asked_by(run)
-    around = inputs.surroundings(run)
+    view = inputs.view(run)
     query = next(iter(run)).query
-    values = around.values(query, [2, 35, 71], [(0,), (5,)])  # an author's and a paper's feature
+    values = view.values(query, [2, 35, 71], [(0,), (5,)])  # an author's and a paper's feature
     assert list(values.nodes) == [2, 35]  # venues have none
     assert values.rows[0][1] == values.rows[1][0] == ""
     assert values.rows[1][1] == float(data["paper"].x[5, 0])
@@ -102,7 +102,7 @@ def test_a_report_without_its_graph_still_names_types(tmp_path):
     run, data, _ = made(tmp_path, keep=("nodes",))
     size = report.write(run, tmp_path / "run.html")
     assert size == (tmp_path / "run.html").stat().st_size
-    page = payload.of_run(run, run_inputs().surroundings(run))
+    page = payload.of_run(run, run_inputs().view(run))
     assert page["details"]["5"]["scene"] is None
     assert all(text.split()[0] in data.node_types for text in page["labels"]["nodes"].values())
 

@@ -14,7 +14,7 @@ from served_runs import HERE
 from zorro.runs import open_run
 from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.show.page import payload
-from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.node_view import NodeView
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Broken, Served
 
@@ -109,8 +109,8 @@ def test_a_row_of_no_node_is_listed_too(folder, node):
 
 def test_the_report_shows_a_damaged_row_too(folder, graph):
     rewrite(folder, "explanation", DEEP)
-    surroundings = NodeSurroundings(x=graph["x"], edge_index=graph["edge_index"])
-    data = payload.of_run(open_run(folder), surroundings)
+    view = NodeView(x=graph["x"], edge_index=graph["edge_index"])
+    data = payload.of_run(open_run(folder), view)
     assert sorted(data["details"]) == ["20", "7"]
     assert [row["query"] for row in data["unreadable"]] == [8]
     assert data["summary"]["certified"] == 2

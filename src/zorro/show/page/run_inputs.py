@@ -26,11 +26,11 @@ from zorro.runs.given import GivenData, LinksOf, ManyGraphs, OneGraph
 from zorro.runs.manifest import types_of
 from zorro.runs.typed_graph import TypedGraph
 from zorro.show.page.answers import answers_of
-from zorro.show.page.graph_surroundings import GraphSurroundings
-from zorro.show.page.link_surroundings import LinkSurroundings
-from zorro.show.page.node_surroundings import NodeSurroundings
-from zorro.show.page.surroundings import Surroundings
-from zorro.show.page.type_surroundings import TypeSurroundings
+from zorro.show.page.graph_view import GraphView
+from zorro.show.page.link_view import LinkView
+from zorro.show.page.node_view import NodeView
+from zorro.show.page.type_view import TypeView
+from zorro.show.page.view import View
 from zorro.show.type_scene import TypedEdgeIndex
 
 
@@ -79,10 +79,10 @@ class RunInputs:
         if self.model is not None:
             refuse_other_model(run, self.model)
 
-    def surroundings(self, run: Run) -> Surroundings:
-        """Return what a run's explanations lie in."""
+    def view(self, run: Run) -> View:
+        """Return how pages see a run's explanations."""
         if not run.typed:
-            return _SURROUNDINGS[run.level](self, run)
+            return _VIEWS[run.level](self, run)
         if run.level != "node":
             raise InputError(
                 f"{run.path}: expected nodes of one of several types, which pages show, got "
@@ -149,10 +149,10 @@ def _inputs_of_types(
     return RunInputs(data, model, kwargs, hetero[asked].get("y"), known)
 
 
-def _of_types(inputs: RunInputs, run: Run) -> TypeSurroundings:
+def _of_types(inputs: RunInputs, run: Run) -> TypeView:
     data, answers = inputs.data, answers_of(run.manifest["parameters"])
     if isinstance(data, TypedGraph):
-        return TypeSurroundings(
+        return TypeView(
             data.types,
             run.about.kind,
             TypedEdgeIndex(data.graph),
@@ -165,14 +165,14 @@ def _of_types(inputs: RunInputs, run: Run) -> TypeSurroundings:
     names = inputs.names
     if not isinstance(names.nodes, LabelsByType):
         names = names_of_types("", types)
-    return TypeSurroundings(types, run.about.kind, None, inputs.y, names, _groups(run), answers)
+    return TypeView(types, run.about.kind, None, inputs.y, names, _groups(run), answers)
 
 
-def _of_nodes(inputs: RunInputs, run: Run) -> NodeSurroundings:
+def _of_nodes(inputs: RunInputs, run: Run) -> NodeView:
     data, names = inputs.data, inputs.names
     answers = answers_of(run.manifest["parameters"])
     if not isinstance(data, OneGraph):
-        return NodeSurroundings(names=names, groups=_groups(run), answers=answers)
+        return NodeView(names=names, groups=_groups(run), answers=answers)
     predicted = None
     if inputs.model is not None:
         predicted = classes_of_nodes(
@@ -182,22 +182,20 @@ def _of_nodes(inputs: RunInputs, run: Run) -> NodeSurroundings:
             model_kwargs=inputs.model_kwargs,
             reading=answers.reading,
         )
-    return NodeSurroundings(
-        data.x, data.edge_index, inputs.y, predicted, names, _groups(run), answers
-    )
+    return NodeView(data.x, data.edge_index, inputs.y, predicted, names, _groups(run), answers)
 
 
-def _of_links(inputs: RunInputs, run: Run) -> LinkSurroundings:
+def _of_links(inputs: RunInputs, run: Run) -> LinkView:
     parameters, data = run.manifest["parameters"], inputs.data
     # One number for a link tells whether there is one; of several columns that is not known.
     tells = parameters.get("threshold") is not None
     names = inputs.names
     if tells and not names.classes:
         names = replace(names, classes=LINK_CLASSES)
-    graph = NodeSurroundings(names=names, groups=_groups(run))
+    graph = NodeView(names=names, groups=_groups(run))
     if isinstance(data, LinksOf):
         graph = replace(graph, x=data.graph.x, edge_index=data.graph.edge_index)
-    return LinkSurroundings(
+    return LinkView(
         graph,
         links=inputs.links if tells else None,
         node_classes=inputs.y if _are_classes(inputs.y) else None,
@@ -211,14 +209,14 @@ def _are_classes(y: Tensor | None) -> bool:
     return y is not None and y.dim() == 1 and not y.is_floating_point()
 
 
-def _of_graphs(inputs: RunInputs, run: Run) -> GraphSurroundings:
+def _of_graphs(inputs: RunInputs, run: Run) -> GraphView:
     data = inputs.data
     graphs = data.graphs if isinstance(data, ManyGraphs) else ()
     answers = answers_of(run.manifest["parameters"])
-    return GraphSurroundings(graphs, inputs.bonds, inputs.names, _groups(run), answers)
+    return GraphView(graphs, inputs.bonds, inputs.names, _groups(run), answers)
 
 
-_SURROUNDINGS: Mapping[Level, Callable[[RunInputs, Run], Surroundings]] = {
+_VIEWS: Mapping[Level, Callable[[RunInputs, Run], View]] = {
     "node": _of_nodes,
     "link": _of_links,
     "graph": _of_graphs,
