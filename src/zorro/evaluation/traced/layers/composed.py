@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.composition import Step, Value, composes
 from zorro.evaluation.traced.layers.convolution import aggregation_matrix, normalised, only_sums
 from zorro.evaluation.traced.layers.relational import on_the_diagonal
@@ -116,7 +116,7 @@ def _fa(
             raise Unserved("FAConv(normalize=False) is called without edge_weight")
         weight = edge_weight.view(-1, 1, 1)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             given, sent, received = parts
             attention = (sent[edges.sender] + edges.received(received)).tanh()  # (e, B, 1)
             out = edges.weighted_sum(attention * weight[edges.ids], given.unsqueeze(-2))

@@ -14,7 +14,7 @@ import torch_geometric.nn as gnn
 from torch import Tensor, fx
 from torch.nn import functional
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.attention import by_head
 from zorro.evaluation.traced.layers.composition import Step, Value, composes
 from zorro.evaluation.traced.layers.convolution import only_sums
@@ -161,7 +161,7 @@ class _Attending:
         biases = [None] * 3 if bias is None else list(bias.chunk(3))
         return [Projection(*both) for both in zip(weight.chunk(3, dim=1), biases, strict=True)]
 
-    def _combine(self, kinds: Tensor) -> Callable[[list[Tensor], Edges], Tensor]:
+    def _combine(self, kinds: Tensor) -> Callable[[list[Tensor], LocalEdges], Tensor]:
         """Return what attends, given the place of each edge's relation among all, (e,)."""
         heads, width = self._layer.heads, self._width
         shift = [self._layer.p_rel["__".join(relation)] for relation in self._relations]
@@ -169,7 +169,7 @@ class _Attending:
         slots = torch.tensor(self._slots, device=kinds.device)
         count = 1 + max(self._slots)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             query = by_head(parts[0][..., :width], heads)  # (m, B, H, D)
             rest = parts[0][..., width:]
             rest = rest.reshape(*rest.shape[:2], count, 2, heads, -1)

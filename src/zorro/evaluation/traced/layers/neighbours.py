@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch_geometric.nn as gnn
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import (
     aggregated,
     is_column_by_column,
@@ -47,7 +47,7 @@ def _projected_sage(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     roots = [layer.lin_r] if layer.root_weight else []
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         messages = parts[0][edges.sender].relu()  # (e, B, d)
         out: Tensor = layer.lin_l(aggregated(layer.aggr_module, messages, edges))
         if layer.root_weight:
@@ -134,10 +134,10 @@ def _aggregating(
     """
     refuse_if_unknown(layer.aggr_module, rows)
 
-    def aggregate(messages: Tensor, edges: Edges) -> Tensor:
+    def aggregate(messages: Tensor, edges: LocalEdges) -> Tensor:
         return aggregated(layer.aggr_module, messages, edges)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         (x,) = parts  # (m, B, d)
         messages = x[edges.sender]  # (e, B, d)
         if edge_weight is not None:

@@ -9,7 +9,7 @@ import torch
 import torch_geometric.nn as gnn
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.attention import Attention, gat_attention, gatv2_attention
 from zorro.evaluation.traced.layers.composition import Pair, Step, Value, composes
 from zorro.evaluation.traced.layers.convolution import aggregates_linearly, aggregation_matrix
@@ -95,7 +95,7 @@ def _heard(layer: Any, lin: Any, x: Value, edge_index: Any, edge_weight: Any) ->
             matrix = aggregation_matrix(layer, rows, edge_index, edge_weight)
             return rows.mixed([(matrix, weight)], bias=bias)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             out = weighted(parts[0], shares(layer, edge_weight, edges), edges)
             return out if bias is None else out + bias
 
@@ -135,7 +135,7 @@ def _attended(
     def plan(rows: Rows, edge_index: Tensor, edge_attr: Tensor | None) -> Plan:
         combine = attention(layer, edge_attr)
 
-        def of_parts(parts: list[Tensor], edges: Edges) -> Tensor:
+        def of_parts(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             return combine(list(torch.split(parts[0], wide, dim=-1)), edges)
 
         return rows.attended(edge_index, [], of_parts, flow=layer.flow)

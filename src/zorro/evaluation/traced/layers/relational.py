@@ -8,7 +8,7 @@ import torch
 import torch_geometric.nn as gnn
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
 from zorro.evaluation.traced.layers.convolution import aggregates_linearly, aggregation_matrix
 from zorro.evaluation.traced.layers.registry import serves, serves_edges
@@ -57,7 +57,7 @@ def _rgcn_of_some(
     if layer.root is not None:
         projections.append(Projection(layer.root.detach()))
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         kinds = edge_type[edges.ids]
         heard = [
             weighted(part, shares(layer, None, some), some)
@@ -94,7 +94,7 @@ def _film(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
         out: Tensor = gamma * x + beta
         return out if layer.act is None else layer.act(out)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         x, film = parts[: len(lins)], parts[len(lins) :]
         out = modulated(x[0][edges.own], film[0][edges.own])  # (r, B, o)
         for relation, (one, its_film) in enumerate(zip(x[1:], film[1:], strict=True)):

@@ -11,7 +11,7 @@ import torch_geometric.nn as gnn
 from torch import Tensor
 from torch_geometric.nn.aggr import MeanAggregation
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
 from zorro.evaluation.traced.layers.convolution import aggregates_linearly, only_sums
 from zorro.evaluation.traced.layers.registry import serves_edges
@@ -26,7 +26,7 @@ from zorro.evaluation.traced.unserved import Unserved
 def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         out = weighted(parts[0], mixing.weights(edges), edges)
         return out if layer.bias is None else out + layer.bias
 
@@ -98,13 +98,13 @@ def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
     first, rest = split_first_linear(layer.nn)
     if first is None or not aggregates_linearly(layer):
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             heard = aggregated(layer.aggr_module, parts[0][edges.sender], edges)
             return by_row(layer.nn, heard + scale * parts[0][edges.own])
 
         return rows.attended(edge_index, [], combine, flow=layer.flow, in_parts=True)
 
-    def combine_projected(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine_projected(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         heard = weighted(parts[0], shares(layer, None, edges), edges)
         out = heard + scale * parts[0][edges.own]
         return by_row(rest, out if first.bias is None else out + first.bias)
@@ -137,14 +137,14 @@ def _heard(
     roots = [] if root is None else [Projection.of(root)]
     if aggregates_linearly(layer):  # then it does not matter what comes first
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             total = weighted(parts[0], shares(layer, edge_weight, edges), edges)
             return finish(total, parts[-1][edges.own])
 
         projections = [Projection(heard.weight.detach().t()), *roots]
         return rows.attended(edge_index, projections, combine, flow=layer.flow)
 
-    def combine_aggregated(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine_aggregated(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         (x,) = parts
         messages = x[edges.sender]
         if edge_weight is not None:
@@ -155,7 +155,7 @@ def _heard(
     return rows.attended(edge_index, [], combine_aggregated, flow=layer.flow, in_parts=True)
 
 
-def shares(layer: Any, edge_weight: Tensor | None, edges: Edges) -> Tensor:
+def shares(layer: Any, edge_weight: Tensor | None, edges: LocalEdges) -> Tensor:
     """Return by how much each message counts (e, B) in a sum or a mean."""
     present = edges.present
     assert present is not None
@@ -167,7 +167,7 @@ def shares(layer: Any, edge_weight: Tensor | None, edges: Edges) -> Tensor:
     return weights / count[edges.receiver]
 
 
-def weighted(values: Tensor, weights: Tensor, edges: Edges) -> Tensor:
+def weighted(values: Tensor, weights: Tensor, edges: LocalEdges) -> Tensor:
     """Add up weighted rows (m, B, h) at the receivers, by weights (e, B), as (r, B, h)."""
     return edges.weighted_sum(weights.unsqueeze(-1), values.unsqueeze(2)).squeeze(2)
 
@@ -259,7 +259,7 @@ class _Normalised:
             fill=fill,
         )
 
-    def weights(self, edges: Edges) -> Tensor:
+    def weights(self, edges: LocalEdges) -> Tensor:
         """Return the weights (k, B) of some of the edges in each input."""
         assert edges.presence is not None
         return self._of_all(edges.presence)[edges.ids]
@@ -268,7 +268,7 @@ class _Normalised:
         self,
         rows: Rows,
         projections: Sequence[Projection],
-        combine: Callable[[list[Tensor], Edges], Tensor],
+        combine: Callable[[list[Tensor], LocalEdges], Tensor],
     ) -> Plan:
         """Plan a layer that mixes once."""
         return rows.attended(
@@ -302,7 +302,7 @@ class _Normalised:
         inner = reached[self.edge_index].all(0).nonzero().flatten()
         place = torch.searchsorted(every.wanted, rows.wanted)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             weights = self._of_all(_presence_of(edges))[inner[edges.ids]]
             return repeat(parts[0], lambda values: weighted(values, weights, edges))[place]
 
@@ -330,6 +330,6 @@ class _Normalised:
         return root[row] * weight * root[column]
 
 
-def _presence_of(edges: Edges) -> Presence:
+def _presence_of(edges: LocalEdges) -> Presence:
     assert edges.presence is not None
     return edges.presence
