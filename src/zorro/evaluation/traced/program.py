@@ -25,14 +25,14 @@ from zorro.evaluation.traced.layers.row_wise import refuse_if_it_looks_at_all_no
 from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.typed import OF_RELATIONS, EdgesOf, Join
 from zorro.evaluation.traced.unserved import Unserved
 from zorro.graph.edge_index import ascending
 from zorro.model.model_state import undisturbed
 
 T = TypeVar("T")
-_PlannedCall = tuple[fx.Node, Callable[[Rows], Plan]]
+_PlannedCall = tuple[fx.Node, Callable[[RowPlanner], Plan]]
 _LINEAR = (nn.Linear, gnn.Linear)
 _PRODUCTS = (torch.matmul, torch.mm, operator.matmul, "matmul", "mm", "__matmul__")
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
@@ -377,7 +377,7 @@ class Program:
 
     def _need_inputs(self, node: fx.Node) -> None:
         wanted = self._needed[node]
-        rows = Rows(
+        rows = RowPlanner(
             wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype, self.edges_vary
         )
         if isinstance(node.target, Join):

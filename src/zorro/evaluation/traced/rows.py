@@ -31,13 +31,13 @@ class Projection(NamedTuple):
         return cls(layer.weight.detach().t(), None if layer.bias is None else layer.bias.detach())
 
     @classmethod
-    def unchanged(cls, width: int, rows: Rows) -> Projection:
+    def unchanged(cls, width: int, rows: RowPlanner) -> Projection:
         """Return the map that gives the input itself, to stand beside others."""
         return cls(torch.eye(width, device=rows.device, dtype=rows.dtype))
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPlanner:
     """What a layer's plan may depend on: the rows asked for, in a graph of `nodes` nodes."""
 
     wanted: Tensor  # (r,) ascending

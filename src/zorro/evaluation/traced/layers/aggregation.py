@@ -12,7 +12,7 @@ from torch import Tensor
 from torch_geometric.nn import aggr as pyg
 
 from zorro.evaluation.traced.edges import LocalEdges
-from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.rows import RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 Reduction = Callable[[Any, Tensor], Tensor]  # an aggregation and messages (k, …) → (…)
@@ -54,7 +54,7 @@ def by_index(aggregation: Any, messages: Tensor, edges: LocalEdges) -> Tensor:
     return flat.view(rows, batch, -1)
 
 
-def refuse_if_unknown(aggregation: Any, rows: Rows) -> None:
+def refuse_if_unknown(aggregation: Any, rows: RowPlanner) -> None:
     """Raise `Unserved` for an aggregation that is not among those here."""
     if rows.edges_vary:
         if type(aggregation) not in _OF_THOSE_PRESENT:

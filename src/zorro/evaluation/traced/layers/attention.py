@@ -18,7 +18,7 @@ from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.convolution import only_sums
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 # Maps projected rows, each (m, B, h_i), and the edges into the wanted ones to the output (r, B, o).
@@ -28,7 +28,7 @@ Attention = Callable[[list[Tensor], LocalEdges], Tensor]
 @serves(gnn.GATConv, edges=True)
 def _gat(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -69,7 +69,7 @@ def _gat(
 @serves(gnn.GATv2Conv, edges=True)
 def _gatv2(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     return_attention_weights: Any = None,
@@ -118,7 +118,7 @@ def gatv2_attention(layer: Any, edge_attr: Tensor | None) -> Attention:
 @serves(gnn.TransformerConv, edges=True)
 def _transformer(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     return_attention_weights: Any = None,
@@ -156,7 +156,7 @@ def _transformer(
 @serves(gnn.SuperGATConv, edges=True)
 def _super_gat(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     neg_edge_index: Tensor | None = None,
     batch: Tensor | None = None,
@@ -179,7 +179,7 @@ def _super_gat(
 
 
 def _with_self_loops(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Return edges and attributes as the layer completes them, and which column each edge is."""
     if not layer.add_self_loops:
@@ -212,7 +212,7 @@ def _shift(layer: Any, edge_attr: Tensor | None) -> Tensor | None:
 
 def _attention(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     projections: list[Any],
     combine: Callable[[list[Tensor], LocalEdges], Tensor],

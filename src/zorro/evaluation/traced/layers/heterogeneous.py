@@ -21,7 +21,7 @@ from zorro.evaluation.traced.layers.convolution import only_sums
 from zorro.evaluation.traced.layers.of_two import mapped
 from zorro.evaluation.traced.layers.relational import on_the_diagonal
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.typed import EdgesOf, Join
 from zorro.evaluation.traced.unserved import Unserved
 
@@ -133,7 +133,7 @@ class _Attending:
         edge_index, edge_type = (fx.Proxy(each, tracer) for each in given[0].node.args)
         edges = tracer.create_proxy("call_function", every, (edge_index, edge_type), {})
 
-        def plan(rows: Rows, edge_index: Tensor, edge_type: Tensor) -> Plan:
+        def plan(rows: RowPlanner, edge_index: Tensor, edge_type: Tensor) -> Plan:
             kinds = every.places(edge_type)
             return rows.attended(
                 edge_index, [], self._combine(kinds), flow=self._layer.flow, in_parts=True

@@ -15,12 +15,12 @@ from zorro.evaluation.traced.layers.attention import by_head
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.EdgeConv, edges=True)
-def _edge(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
+def _edge(layer: Any, rows: RowPlanner, edge_index: Tensor) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     first, rest = split_first_linear(layer.nn)
     projections = []
@@ -44,7 +44,7 @@ def _edge(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
 @serves(gnn.NNConv, edges=True)
 def _nn(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -66,7 +66,7 @@ def _nn(
 @serves(gnn.GINEConv, edges=True)
 def _gine(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -88,7 +88,7 @@ def _gine(
 @serves(gnn.GENConv, edges=True)
 def _gen(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -123,7 +123,7 @@ def _gen(
 
 
 @serves(gnn.CGConv, edges=True)
-def _cg(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
+def _cg(layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     if not isinstance(layer.channels, int):
         raise Unserved("CGConv for bipartite graphs")
@@ -148,7 +148,9 @@ def _cg(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = N
 
 
 @serves(gnn.ResGatedGraphConv, edges=True)
-def _res_gated(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
+def _res_gated(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None = None
+) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     lins = [layer.lin_key, layer.lin_query, layer.lin_value]
     width = lins[0].weight.size(1) - (layer.edge_dim or 0)
@@ -174,7 +176,7 @@ def _res_gated(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | N
 @serves(gnn.GeneralConv)
 def _general(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,

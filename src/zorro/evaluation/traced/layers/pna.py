@@ -13,11 +13,11 @@ from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unk
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 
 
 @serves(gnn.PNAConv)
-def _pna(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
+def _pna(layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     before = [split_first_linear(tower) for tower in layer.pre_nns]
     after = [split_first_linear(tower) for tower in layer.post_nns]

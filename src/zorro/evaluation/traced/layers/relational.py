@@ -15,12 +15,14 @@ from zorro.evaluation.traced.layers.registry import serves, serves_edges
 from zorro.evaluation.traced.layers.row_wise import split_first_linear
 from zorro.evaluation.traced.layers.varying import shares, weighted
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.RGCNConv, gnn.FastRGCNConv)
-def _rgcn(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None) -> Plan:
+def _rgcn(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_type: Tensor | None = None
+) -> Plan:
     if edge_type is None:
         raise Unserved(f"{type(layer).__name__} is called without edge_type")
     matrices = {
@@ -46,7 +48,7 @@ def _rgcn(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
 
 @serves_edges(gnn.RGCNConv, gnn.FastRGCNConv)
 def _rgcn_of_some(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_type: Tensor | None = None
 ) -> Plan:
     if edge_type is None or not aggregates_linearly(layer):
         raise Unserved(
@@ -82,7 +84,9 @@ def _weight(layer: Any, relation: int) -> Tensor:
 
 
 @serves(gnn.FiLMConv)
-def _film(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None) -> Plan:
+def _film(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_type: Tensor | None = None
+) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     films = [layer.film_skip, *layer.films]
     if any(split_first_linear(film)[0] is not film for film in films):

@@ -18,12 +18,14 @@ from zorro.evaluation.traced.layers.registry import serves_edges
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves_edges(gnn.GCNConv)
-def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _gcn(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True)
 
     def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
@@ -34,7 +36,9 @@ def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None 
 
 
 @serves_edges(gnn.LGConv)
-def _lg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _lg(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True, loops=False)
     return mixing.plan(
         rows, [], lambda parts, edges: weighted(parts[0], mixing.weights(edges), edges)
@@ -42,7 +46,9 @@ def _lg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None =
 
 
 @serves_edges(gnn.SGConv)
-def _sg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _sg(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight)
 
     def repeat(start: Tensor, mix: Callable[[Tensor], Tensor]) -> Tensor:
@@ -55,7 +61,9 @@ def _sg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None =
 
 
 @serves_edges(gnn.APPNP)
-def _appnp(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _appnp(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True)
 
     def repeat(start: Tensor, mix: Callable[[Tensor], Tensor]) -> Tensor:
@@ -68,7 +76,7 @@ def _appnp(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | Non
 
 
 @serves_edges(gnn.SAGEConv)
-def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
+def _sage(layer: Any, rows: RowPlanner, edge_index: Tensor, size: Any = None) -> Plan:
     if layer.project:
         raise Unserved("SAGEConv(project=True) is not known with edges that come and go")
 
@@ -83,7 +91,11 @@ def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
 
 @serves_edges(gnn.GraphConv)
 def _graph(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None, size: Any = None
+    layer: Any,
+    rows: RowPlanner,
+    edge_index: Tensor,
+    edge_weight: Tensor | None = None,
+    size: Any = None,
 ) -> Plan:
     def finish(heard: Tensor, own: Tensor) -> Tensor:
         return (heard if layer.lin_rel.bias is None else heard + layer.lin_rel.bias) + own
@@ -92,7 +104,7 @@ def _graph(
 
 
 @serves_edges(gnn.GINConv)
-def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
+def _gin(layer: Any, rows: RowPlanner, edge_index: Tensor, size: Any = None) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     scale = 1 + float(layer.eps)
     first, rest = split_first_linear(layer.nn)
@@ -115,7 +127,7 @@ def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
 
 def _heard(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_weight: Tensor | None,
     heard: Any,
@@ -207,7 +219,7 @@ class _Normalised:
     def of(
         cls,
         layer: Any,
-        rows: Rows,
+        rows: RowPlanner,
         edge_index: Tensor,
         edge_weight: Tensor | None,
         *,
@@ -266,7 +278,7 @@ class _Normalised:
 
     def plan(
         self,
-        rows: Rows,
+        rows: RowPlanner,
         projections: Sequence[Projection],
         combine: Callable[[list[Tensor], LocalEdges], Tensor],
     ) -> Plan:
@@ -277,7 +289,7 @@ class _Normalised:
 
     def repeated(
         self,
-        rows: Rows,
+        rows: RowPlanner,
         times: int,
         projections: Sequence[Projection],
         repeat: Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor],
@@ -296,7 +308,7 @@ class _Normalised:
         reached[rows.wanted] = True
         for _ in range(times):
             reached[self.edge_index[sender][reached[self.edge_index[receiver]]]] = True
-        every = Rows(
+        every = RowPlanner(
             reached.nonzero().flatten(), rows.nodes, rows.device, rows.dtype, rows.edges_vary
         )
         inner = reached[self.edge_index].all(0).nonzero().flatten()
