@@ -29,7 +29,7 @@ LAYERS = [
 # The same inside of packages that have an order of their own.
 INSIDE = {
     "graph": (
-        "grouping column_values weighted_rows edge_index features extras graph packed "
+        "grouping column_values weighted_rows edge_index features model_inputs graph packed "
         "packed_graphs names validation stored"
     ),
     "graph.stored": "layout arrays verification graph conversion",

@@ -230,7 +230,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(directed, asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
             return Extractor(
@@ -377,7 +377,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(given["directed"], asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Links:
             extractor = Extractor(

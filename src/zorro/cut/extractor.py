@@ -141,7 +141,7 @@ class Extractor:
         x, edge_index = self._parts.features.in_memory, self._parts.edges.in_memory
         assert x is not None
         assert edge_index is not None
-        return self.predictor.scores(x, edge_index, self._parts.extras.copies(1))
+        return self.predictor.scores(x, edge_index, self._parts.model_inputs.as_kwargs())
 
     def _on_the_whole(self, query: Query) -> Tensor:
         """Return the output (C,) for a query on the whole graph."""
@@ -431,7 +431,7 @@ class Extractor:
             context=part.nodes[candidates.numel() :],
             x=part.x,
             edge_index=part.edge_index,
-            extras=part.extras,
+            model_inputs=part.model_inputs,
             target=places[0],
             hops=reach.hops,
             both_ways=reach.both_ways,
@@ -450,7 +450,7 @@ class Extractor:
         outputs = None
         if self._asking.all_at_once:
             part = part_of(graph)
-            every = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
+            every = self.predictor.scores(part.x, part.edge_index, part.model_inputs.as_kwargs())
             outputs, again = every[self._askable(part)], every[graph.target]
         else:
             again = self._output(graph, graph.x)
@@ -479,7 +479,7 @@ class Extractor:
     def _outputs(self, part: Part) -> Tensor:
         """Return the outputs (q, C) on a part: at all nodes, or of links between the first ones."""
         if self._asking.all_at_once:
-            every = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
+            every = self.predictor.scores(part.x, part.edge_index, part.model_inputs.as_kwargs())
             return every[self._askable(part)]
         some = part.nodes[self._askable(part)][:_LOOKED_AT]
         return self._model.scores(part, self._asking.probes(some.tolist()))

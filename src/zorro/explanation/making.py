@@ -161,7 +161,7 @@ def _summary(graph: ComputationalGraph, space: Space) -> GraphSummary:
         both_ways=graph.both_ways,
         directed=graph.directed,
         edge_elements=space.sizes.get(EDGES),
-        edge_inputs=tuple(sorted(graph.extras.edge)),
+        edge_inputs=tuple(sorted(graph.model_inputs.edge)),
     )
 
 

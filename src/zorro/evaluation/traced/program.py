@@ -313,10 +313,10 @@ class Program:
         if len(placeholders) < 2:
             raise Unserved("it does not take x and edge_index")
         self._raw[placeholders[0]] = None
-        extras = self._graph.further_inputs
+        further = self._graph.further_inputs
         self._static[placeholders[1]] = self._graph.edge_index
         for node in placeholders[2:]:
-            self._static[node] = extras.get(str(node.target))
+            self._static[node] = further.get(str(node.target))
         if self.edges_vary:
             self._refuse_use_of_edges(placeholders[1:])
         for node in self._nodes:
@@ -330,7 +330,7 @@ class Program:
         of_edges = {
             node
             for number, node in enumerate(placeholders)
-            if number == 0 or str(node.target) in self._graph.extras.edge
+            if number == 0 or str(node.target) in self._graph.model_inputs.edge
         }
         for node in self._nodes:
             if of_edges.isdisjoint(node.all_input_nodes):
