@@ -30,7 +30,7 @@ from zorro import data
 from zorro.runs.engines import InProcess, Processes
 from zorro.runs.engines.engine import Engine
 from zorro.runs.given import OneGraph
-from zorro.runs.task import GivenTask, Query
+from zorro.runs.task import LoadedTask, Query
 
 FOLDER = Path(__file__).parents[1] / "build" / "dense"
 
@@ -74,7 +74,7 @@ def _computers() -> tuple[ModelOnGraph, list[int]]:
 
 
 def _measured(on: ModelOnGraph, nodes: list[int], device: str, workers: int) -> dict[str, Any]:
-    task = GivenTask(on.model, OneGraph(on.x, on.edge_index), device=device)
+    task = LoadedTask(on.model, OneGraph(on.x, on.edge_index), device=device)
     engine: Engine = InProcess() if workers == 1 else Processes(workers)
     warm_up = [Query(-1 - place, nodes[place % len(nodes)]) for place in range(2 * workers)]
     asked = [*warm_up, *(Query(position, node) for position, node in enumerate(nodes))]

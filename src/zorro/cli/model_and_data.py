@@ -24,7 +24,7 @@ from zorro.errors import CheckpointError, InputError
 from zorro.models import checkpoint as checkpoints
 from zorro.question import Level, Query
 from zorro.runs.digests import model_digest
-from zorro.runs.task import GivenTask
+from zorro.runs.task import LoadedTask
 
 LevelData = NodeData | LinkData | GraphData | TypeData  # which have the same methods
 
@@ -55,7 +55,7 @@ class ModelAndData:
 
     def task(
         self, options: Mapping[str, Any], question: Mapping[str, Any] | None = None
-    ) -> GivenTask:
+    ) -> LoadedTask:
         """Return what is asked of every query.
 
         Args:
@@ -63,7 +63,7 @@ class ModelAndData:
             question: options of `Zorro.explain`.
         """
         asked = {**self.data.options(options), "model_kwargs": self.model_kwargs}
-        return GivenTask(self.model, self.data.given(), asked, question or {})
+        return LoadedTask(self.model, self.data.given(), asked, question or {})
 
     def question(self, queries: Sequence[Query], **said: Any) -> dict[str, Any]:
         """Return what is asked of every query, of options as the user writes them."""
