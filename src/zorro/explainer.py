@@ -585,7 +585,7 @@ class Zorro:
             packing=packing,
         )
 
-    def asking(
+    def with_settings(
         self,
         *,
         tau: float | None = None,
@@ -606,6 +606,8 @@ class Zorro:
         other = copy.copy(self)
         other.parameters = p
         return other
+
+    asking = with_settings  # its first name
 
     @outside_inference_mode
     def explain(

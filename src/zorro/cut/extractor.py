@@ -20,7 +20,7 @@ from zorro.cut.reach import Reach, ReachFinder
 from zorro.cut.redrawing import Redrawing
 from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.errors import InputError, ModelError
-from zorro.graph.edge_index import Neighbours, ascending, contains
+from zorro.graph.edge_index import Neighbours, contains, sorted_unique
 from zorro.graph.graph import Graph
 from zorro.model.link_model import encoded_once
 from zorro.model.model_state import Weights, node_level_state
@@ -410,8 +410,8 @@ class Extractor:
         outermost = nodes[~contains(inner, nodes)]
         into = way.incoming(outermost, most=_each(edges, outermost))
         out_of = self._parts.outgoing.incoming(nodes, most=_each(edges, nodes))
-        edges = ascending(torch.cat([edges, into, out_of]))
-        nodes = ascending(torch.cat([nodes, self._parts.ends(edges).flatten()]))
+        edges = sorted_unique(torch.cat([edges, into, out_of]))
+        nodes = sorted_unique(torch.cat([nodes, self._parts.ends(edges).flatten()]))
         part = self._parts.part(graph.candidates, nodes, edges)
         return self._model.scores(part, [graph.asked])[0]
 

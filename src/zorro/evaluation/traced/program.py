@@ -28,7 +28,7 @@ from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.typed import OF_RELATIONS, EdgesOf, Join
 from zorro.evaluation.traced.unserved import Unserved
-from zorro.graph.edge_index import ascending
+from zorro.graph.edge_index import sorted_unique
 from zorro.model.model_state import undisturbed
 
 T = TypeVar("T")
@@ -527,7 +527,7 @@ class Program:
         if node in self._static:
             raise Unserved("its output does not depend on the features")
         if node in self._needed:
-            rows = ascending(torch.cat([self._needed[node], rows]))
+            rows = sorted_unique(torch.cat([self._needed[node], rows]))
         self._needed[node] = rows
 
     def _picked(self, values: Tensor, node: fx.Node, rows: Tensor) -> Tensor:

@@ -361,7 +361,7 @@ def _explained(
     desk = served.desks.take()
     tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
     if asked.method == ZORRO:
-        explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
+        explanation = desk.zorro.with_settings(tau=tau, max_seconds=seconds).explain(
             query.asked,
             why_not=served.other(asked.why_not),
             contrast=served.contrast,
