@@ -87,7 +87,10 @@ class LocalEdges:
         return values[self.own[self.receiver]]
 
     def softmax(self, logits: Tensor) -> Tensor:
-        """Normalise logits (e, B, H) over the edges into each row that are present."""
+        """Normalise logits (e, B, H) over the edges into each row that are present.
+
+        PyG's `softmax` does not know of edges that are present in some inputs only.
+        """
         rows = self.own.numel()
         shape = (rows, *logits.shape[1:])
         highest = logits.new_full(shape, -torch.inf)
