@@ -230,7 +230,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(directed, asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
             return Extractor(
@@ -377,7 +377,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(given["directed"], asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Links:
             extractor = Extractor(
@@ -585,7 +585,7 @@ class Zorro:
             packing=packing,
         )
 
-    def asking(
+    def with_settings(
         self,
         *,
         tau: float | None = None,
@@ -606,6 +606,8 @@ class Zorro:
         other = copy.copy(self)
         other.parameters = p
         return other
+
+    asking = with_settings  # its first name
 
     @outside_inference_mode
     def explain(
@@ -641,11 +643,11 @@ class Zorro:
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
-            laboratory = inquiry.laboratory
+            sampler = inquiry.sampler
             with budget.unheeded():
-                sure = guarded(self._source, graph, laboratory.last, result.found.selection)
+                sure = guarded(self._source, graph, sampler.last, result.found.selection)
             return explanation_of(
-                result, sure, decision, laboratory, self.parameters, budget, self._reading
+                result, sure, decision, sampler, self.parameters, budget, self._reading
             )
 
         return on_a_sufficient_cut(self._source, asked, on)
@@ -693,11 +695,11 @@ class Zorro:
         p, decision = self.parameters, self._source.decision(graph, Comparison())
         inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
         whole = budget = inquiry.budget
-        laboratory = inquiry.laboratory
+        sampler = inquiry.sampler
         results: list[Explanation] = []
         selections: list[Selection] = []
         every = search_multiple(
-            laboratory.seen(range(p.samples)),
+            sampler.seen(range(p.samples)),
             lambda allowed: inquiry.find(allowed, budget=budget),
             tau=p.tau,
             max_depth=max_depth,
@@ -708,13 +710,13 @@ class Zorro:
                 if not any(self._repeats(selection, other, distinct) for other in selections):
                     selections.append(selection)
                     with whole.unheeded(), budget.unheeded():
-                        sure = guarded(self._source, graph, laboratory.last, selection)
+                        sure = guarded(self._source, graph, sampler.last, selection)
                     results.append(
-                        explanation_of(result, sure, decision, laboratory, p, budget, self._reading)
+                        explanation_of(result, sure, decision, sampler, p, budget, self._reading)
                     )
                     budget = dataclasses.replace(budget, started=time.perf_counter())
-                    laboratory.restart()
-                if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
+                    sampler.restart()
+                if len(results) == max_explanations or whole.is_spent(sampler.evaluations):
                     break
         return results
 

@@ -26,7 +26,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: pip insta
 from local_server import served_at
 from playwright.sync_api import expect
 
-from zorro.show.page.ground import Ground
+from zorro.show.page.run_inputs import RunInputs
 from zorro.show.web.served import Broken, Served
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
@@ -64,9 +64,9 @@ def star(leaves=6011):
 def served(run, model, graph, **names):
     given = Names(node="paper", feature="word", **names)
     if model is None:
-        return Served(run, Ground(names=given))
+        return Served(run, RunInputs(names=given))
     data = OneGraph(graph["x"], graph["edge_index"])
-    return Served(run, Ground(data, model.eval(), y=graph["y"], names=given))
+    return Served(run, RunInputs(data, model.eval(), y=graph["y"], names=given))
 
 
 @pytest.fixture(scope="module")

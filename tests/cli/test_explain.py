@@ -12,7 +12,7 @@ import torch
 from restored_models import restored
 
 from zorro import Explanation, Zorro, open_run
-from zorro.cli import subject
+from zorro.cli import model_and_data
 from zorro.cli.named_task import NamedTask
 from zorro.data import load
 
@@ -229,7 +229,7 @@ def test_a_task_of_names_answers_as_the_one_at_hand(run, checkpoint, graph_file)
     # What workers on other machines get: they load data set and model themselves.
     named = {"dataset": None, "model": None, "checkpoint": str(checkpoint), "data_seed": None}
     options, question = {"samples": 20, "fresh_samples": 60}, {"why_not": 1}
-    digests = subject.load(**named).digests
+    digests = model_and_data.load(**named).digests
     sent = pickle.loads(pickle.dumps(NamedTask(named, options, question, digests)))
     data = load(graph_file)
     zorro = Zorro(restored(checkpoint), data.x, data.edge_index, **options)

@@ -21,8 +21,8 @@ from zorro import Explanation, Zorro, open_run
 from zorro.cli import naming
 from zorro.cli.asked import asked
 from zorro.cli.graph_data import GraphData
+from zorro.cli.model_and_data import load
 from zorro.cli.named_task import NamedTask
-from zorro.cli.subject import load
 from zorro.data import load_graphs
 from zorro.models import GraphTrainingSettings, checkpoint, train_graphs
 

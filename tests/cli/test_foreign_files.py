@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from zorro.cli.model_and_data import load
 from zorro.cli.named_task import NamedTask
 from zorro.cli.serve import _served
-from zorro.cli.subject import load
 from zorro.errors import InputError
 from zorro.runs import open_run
 

@@ -25,7 +25,7 @@ from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
 from zorro.show.page import payload
-from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.node_view import NodeView
 
 DEEP = "[" * 200_000
 
@@ -188,7 +188,7 @@ def test_a_damaged_row_is_told_and_the_others_are_read(run, tmp_path, columns, r
     row = pandas.read_parquet(tmp_path / "parquet").iloc[1]
     assert (row["status"], bool(row["certified"])) == ("damaged", False)
     assert reason in row["error"]
-    page = payload.of_run(run, NodeSurroundings())
+    page = payload.of_run(run, NodeView())
     assert [shown["query"] for shown in page["rows"]] == [7, 9]
     assert (page["summary"]["explained"], page["summary"]["certified"]) == (2, 2)
     assert [row["position"] for row in page["unreadable"]] == [1]

@@ -26,7 +26,7 @@ from zorro.runs.folder import MANIFEST, OUTCOMES, locked
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
 from zorro.runs.store import Store
-from zorro.runs.task import GivenTask, Query, failed
+from zorro.runs.task import LoadedTask, Query, failed
 
 NODES = [9, 4, 30]
 
@@ -190,7 +190,7 @@ def test_another_run_is_refused_with_the_difference(tmp_path, task, change, said
         with torch.no_grad():
             next(other.model.parameters())[0] += 1
     if "question" in change:
-        other = GivenTask(other.model, other.data, other.options, change["question"])
+        other = LoadedTask(other.model, other.data, other.options, change["question"])
     before = open_run(tmp_path / "run").counts()
     manifest = describe(other, change.get("nodes", NODES))
     outcomes = record(tmp_path / "run", other, NODES, manifest=manifest, engine=InProcess())

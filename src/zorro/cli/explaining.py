@@ -21,7 +21,7 @@ from zorro.runs import Engine, Failure, Known, Outcome, Query, Run, Task, open_r
 from zorro.runs.folder import is_run
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
-from zorro.runs.task import GivenTask
+from zorro.runs.task import LoadedTask
 
 STDOUT = "-"
 _MOST_LISTED = 50  # explanations of a run that are shown a row each
@@ -41,7 +41,7 @@ def check_out(out: str | None, *, retry_failed: bool) -> None:
 
 
 def explain(
-    task: GivenTask,
+    task: LoadedTask,
     keys: Sequence[int],
     *,
     engine: Engine,

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
+from torch_geometric.utils import index_to_mask
 
 from zorro.arguments import check_choice
 from zorro.elements import (
@@ -538,8 +539,8 @@ class Explanation:
         """Return ones for what is kept of a kind: for all of it if it is not selectable."""
         if kind not in self.selected:
             return torch.ones(size)
-        indicator = torch.zeros(size)
-        indicator[[_number(member) for member in self.selected[kind]]] = 1.0
+        kept = torch.tensor([_number(member) for member in self.selected[kind]], dtype=torch.long)
+        indicator: Tensor = index_to_mask(kept, size).float()
         return indicator
 
     def __repr__(self) -> str:

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges
-from zorro.graph.extras import MAKE_ADJACENCY
 from zorro.graph.features import Features
+from zorro.graph.model_inputs import MAKE_ADJACENCY
 
 _FEATURES = "x must be a {} {} tensor of shape (nodes, features), both at least 1"
 _SPARSE = (torch.sparse_coo, torch.sparse_csr)

@@ -1,4 +1,4 @@
-"""What may be asked of `zorro.Zorro`: checked once, at the door."""
+"""Validate Zorro's settings, once, at the door."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from zorro.graph.names import Labels, Names
 from zorro.runs import Run, open_run
 from zorro.runs.again import options_of
 from zorro.show.page import payload
-from zorro.show.page.ground import ground_of
 from zorro.show.page.html import REPORT_SCRIPTS, inlined, saved
+from zorro.show.page.run_inputs import run_inputs
 
 
 def write(
@@ -70,7 +70,7 @@ def write(
         alternatives: further explanations by query, see `alternatives_of`.
     """
     kept = run if isinstance(run, Run) else open_run(run)
-    ground = ground_of(
+    inputs = run_inputs(
         model=model,
         x=x,
         edge_index=edge_index,
@@ -83,9 +83,9 @@ def write(
         hetero=hetero,
         target=target,
     )
-    ground = replace(ground, names=_names(ground.names, class_names, feature_names, node_names))
-    surroundings = ground.asked_by(kept).surroundings(kept)
-    data = payload.of_run(kept, surroundings, alternatives=alternatives)
+    inputs = replace(inputs, names=_names(inputs.names, class_names, feature_names, node_names))
+    view = inputs.asked_by(kept).view(kept)
+    data = payload.of_run(kept, view, alternatives=alternatives)
     title = f"{data['summary']['subject']} – zorro"
     return saved(path, inlined("report.html", title=title, data=data, scripts=REPORT_SCRIPTS))
 
@@ -122,7 +122,7 @@ def alternatives_of(
     if count < 1:
         raise InputError(f"count: expected at least 1 further explanation, got {count}")
     kept = run if isinstance(run, Run) else open_run(run)
-    ground = ground_of(
+    inputs = run_inputs(
         model=model,
         x=x,
         edge_index=edge_index,
@@ -131,10 +131,10 @@ def alternatives_of(
         target=target,
         model_kwargs=model_kwargs,
     ).asked_by(kept)
-    if ground.data is None:
+    if inputs.data is None:
         raise InputError("x and edge_index, or graphs: expected what the run was made with")
     options = options_of(kept.manifest["parameters"])
-    zorro = ground.data.explainer(model, {**options, "model_kwargs": ground.model_kwargs})
+    zorro = inputs.data.explainer(model, {**options, "model_kwargs": inputs.model_kwargs})
     found: dict[int, list[Explanation]] = {}
     for explanation in kept.explanations():
         query = explanation.query

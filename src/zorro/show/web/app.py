@@ -255,7 +255,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 samples=found.samples,
                 hits=found.hits,
                 seconds=round(time.perf_counter() - started, 4),
-                outputs=served.surroundings.answers.outputs(scores),
+                outputs=served.view.answers.outputs(scores),
             )
 
         return await measuring.do(measured)
@@ -270,9 +270,9 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             graph = _graph(measuring, served, asked.run, query, Comparison())
             nodes = _below("nodes", whole[NODES], graph.num_nodes)
             columns = _below("features", whole[FEATURES], graph.x.size(1))
-            surroundings = served.surroundings
-            elements = None if columns is None else gathered(columns, surroundings.groups)
-            return Values(values=payload.values(query, nodes, elements, surroundings))
+            view = served.view
+            elements = None if columns is None else gathered(columns, view.groups)
+            return Values(values=payload.values(query, nodes, elements, view))
 
         return await measuring.do(read)
 
@@ -292,9 +292,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             graph = _graph(measuring, served, run, asked, comparison)
             nodes, labels = _selected(served, asked)
             edges = KeptEdges(labels, graph.edges.directed) if EDGES in served.kinds else None
-            scene = served.surroundings.scene(
-                graph.asked, nodes, hops=graph.hops, most=most, edges=edges
-            )
+            scene = served.view.scene(graph.asked, nodes, hops=graph.hops, most=most, edges=edges)
             assert scene is not None
             shown = {
                 "nodes": [each.id for each in scene.nodes],
@@ -305,7 +303,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             }
             return Drawing(
                 query=address_of(asked),
-                scene=payload.drawing(asked, scene, served.surroundings),
+                scene=payload.drawing(asked, scene, served.view),
                 names=served.named(shown)["names"],
             )
 
@@ -333,7 +331,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
 
         def found() -> Candidates:
             graph = _graph(measuring, served, run, asked, comparison)
-            return listed(graph, served.surroundings, search=search, limit=limit)
+            return listed(graph, served.view, search=search, limit=limit)
 
         return await measuring.do(found)
 
@@ -363,7 +361,7 @@ def _explained(
     desk = served.desks.take()
     tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
     if asked.method == ZORRO:
-        explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
+        explanation = desk.zorro.with_settings(tau=tau, max_seconds=seconds).explain(
             query.asked,
             why_not=served.other(asked.why_not),
             contrast=served.contrast,
