@@ -57,8 +57,8 @@ _ABOUT = (
     "seconds by the median of those of PyG's GNNExplainer with 200 epochs and a mask of all "
     "features, on the computational graph that we look at, in turn with ours; its extraction is "
     "counted in with ours alone. *on all*: the same of its seconds on the whole graph, as its user "
-    f"calls it, for {WHOLE} author. *peak*: the most memory that a process has taken, GNNExplainer on "
-    "cuts included."
+    f"calls it, for {WHOLE} author. *peak*: the most memory that a process has taken, "
+    "GNNExplainer on cuts included."
 )
 
 
