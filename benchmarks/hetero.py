@@ -4,10 +4,9 @@
 
 Trains HGT and SAGE by relation on DBLP, then explains test authors: by nodes and features, by whole
 types and by whole relations; in turn with the first GNNExplainer with 200 epochs explains the same
-author on the same part of the graph, and GNNExplainer on the whole graph two of them. One thread in
-each process. For some authors the fidelity of the set is counted again by a plain loop over the
-whole graph. What is measured is kept in build/hetero; `--fresh` forgets it. Writes
-results/hetero.md.
+author on the same part of the graph. One thread in each process. For some authors the fidelity of
+the set is counted again by a plain loop over the whole graph. What is measured is kept in
+build/hetero; `--fresh` forgets it. Writes results/hetero.md.
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ TARGET = "author"
 KEPT: tuple[tuple[str, ...], ...] = (("nodes", "features"), ("types",), ("relations",))
 SEED = 0  # of the trainings, of the order of test authors, and of the plain loop's noise
 COMPARED = 20  # authors that GNNExplainer explains, too
-WHOLE = 1  # so many of these on the whole graph, too, which takes it many minutes
 _ABOUT = (
     "DBLP (4,057 authors, 14,328 papers, 20 venues, 7,723 terms): authors and papers have words "
     "for features, venues and terms only their numbers. Models are `zorro train --dataset dblp "
@@ -56,9 +54,8 @@ _ABOUT = (
     "all defaults (τ = .85, δ = .05). *by GNNExplainer's*: of the first authors the median of our "
     "seconds by the median of those of PyG's GNNExplainer with 200 epochs and a mask of all "
     "features, on the computational graph that we look at, in turn with ours; its extraction is "
-    "counted in with ours alone. *on all*: the same of its seconds on the whole graph, as its user "
-    f"calls it, for {WHOLE} author. *peak*: the most memory that a process has taken, "
-    "GNNExplainer on cuts included."
+    "counted in with ours alone. *peak*: the most memory that a process has taken, GNNExplainer "
+    "included."
 )
 
 
@@ -101,14 +98,6 @@ class ExplainedModel:
         gnn_explainer.explain(self.model, self.packing, graph)
         return time.perf_counter() - started
 
-    def by_gnn_explainer_on_all(self, author: int) -> float:
-        """Return the seconds of GNNExplainer on the whole graph, as PyG's user calls it."""
-        data = self.data
-        x_dict = {name: plain_loop.dense(data[name].x) for name in data.node_types}
-        started = time.perf_counter()
-        gnn_explainer.on(self.model, x_dict, data.edge_index_dict, author)
-        return time.perf_counter() - started
-
 
 def trained(name: str, data: HeteroData) -> nn.Module:
     """Return a trained model, kept for the next time."""
@@ -148,12 +137,6 @@ def measure(name: str, places: Sequence[int], *, checked: int, samples: int) -> 
     again -= {author for what, author in kept if what == "checked"}
     if again:
         check(name, explained, again, samples)
-    for place in places:  # last, since it takes the most memory
-        author = authors[place]
-        if place < WHOLE and ("on all", author) not in kept:
-            seconds = explained.by_gnn_explainer_on_all(author)
-            row = {"model": name, "of": "on all", "author": author, "gnn_explainer": seconds}
-            kept_rows.append(ROWS, row)
 
 
 def _measured(
@@ -209,8 +192,7 @@ def _of(rows: Sequence[Row], model: str, what: str) -> list[Row]:
 
 def _sizes(rows: Sequence[Row]) -> str:
     header = ["model", "accuracy", "sets of", "authors", "certified", "nothing needed", "traced"]
-    header += ["candidates", "elements", "seconds", "worst", "by GNNExplainer's", "on all"]
-    header += ["peak MB"]
+    header += ["candidates", "elements", "seconds", "worst", "by GNNExplainer's", "peak MB"]
     lines = []
     for model in MODELS:
         for keep in KEPT:
@@ -231,18 +213,19 @@ def _sizes(rows: Sequence[Row]) -> str:
                     f"{median(_size(row) for row in some):.0f}",
                     f"{seconds:.2f}",
                     f"{max(row['seconds'] for row in some):.2f}",
-                    _by_theirs(some, some),
-                    _by_theirs(some, _of(rows, model, "on all")) if keep == KEPT[0] else "–",
+                    _by_theirs(some),
                     f"{max(row['peak_mb'] for row in some):.0f}",
                 ]
             )
     return _table(header, lines)
 
 
-def _by_theirs(ours: Sequence[Row], theirs: Sequence[Row]) -> str:
-    seconds = {row["author"]: row["gnn_explainer"] for row in theirs if "gnn_explainer" in row}
-    both = [row["seconds"] for row in ours if row["author"] in seconds]
-    return f"{median(both) / median(seconds.values()):.2g}" if both else "–"
+def _by_theirs(rows: Sequence[Row]) -> str:
+    both = [row for row in rows if "gnn_explainer" in row]
+    if not both:
+        return "–"
+    ours, theirs = (median(row[key] for row in both) for key in ("seconds", "gnn_explainer"))
+    return f"{ours / theirs:.2f}"
 
 
 def _size(row: Row) -> int:
