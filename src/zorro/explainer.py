@@ -101,8 +101,8 @@ class Zorro:
         max_seconds: time for one explanation, all of it; then the best so far is returned, and
             said to be that.
         max_elements: most nodes and features together.
-        max_evaluations: most perturbed inputs that a search runs. These limits are the guided
-            search's.
+        max_evaluations: most perturbed inputs that a search runs. Only the guided search has
+            limits.
         noise: what refills unselected entries: a name of `zorro.noise.NOISES` or a function
             `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
         seed: of the noise. Results do not depend on the order in which nodes are explained.
@@ -124,8 +124,8 @@ class Zorro:
             explained, with its `threshold`.
         tolerance: of a model whose output is a value (regression): how far it may move and still
             be the same answer.
-        tolerance_share: the same as a share of the standard deviation of the model's outputs over
-            all nodes, or graphs.
+        tolerance_share: how far a value may move, as a share of the standard deviation of the
+            model's outputs over all nodes, or graphs.
         side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;
             `"up"`, a value that is to stay up, that it falls by more; `"down"`, that it rises by
             more.
@@ -630,8 +630,9 @@ class Zorro:
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
                 predicting the other.
-            among: of a link (u, v): nodes w, explain why v stays ahead of them, or
-            top: among the first so many.
+            among: of a link (u, v): nodes w of which v is to stay ahead; explain why it does.
+            top: of a link with `among`: how many places v may take, so that it stays among the
+                first 3 of them with 3.
             on_step: told of each step of the search; what it raises ends the search.
         """
         budget = budget_of(self.parameters)
@@ -755,15 +756,16 @@ class Zorro:
             edges: pairs of nodes, where edges are selectable; all when None. Of several between
                 the same nodes (u, v, k) is one, and (u, v) all of them. Edges that the prediction
                 cannot see make no difference.
-            edge_attributes: edges that keep their attributes, where these are; all when None.
+            edge_attributes: edges that keep their attributes, where attributes are selectable; all
+                when None.
             types: of nodes that are kept, where types are selectable; all when None. With several
                 types nodes and features are given by type, `{"paper": [3]}`, edges by relation.
-            relations: whose edges are kept, where these are; all when None.
+            relations: whose edges are kept, where relations are selectable; all when None.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class or link, as `explain` does,
-            contrast: in what sense, or
-            among: against these ends of links, of which the link is to stay among the first
-            top: so many.
+            why_not: the class or link that the answer is measured against, as in `explain`.
+            contrast: what counts as the same answer with `why_not`, as in `explain`.
+            among: nodes w, against whose links (u, w) a link (u, v) is measured, as in `explain`.
+            top: how many places a link may take with `among`, as in `explain`.
         """
         meter = self.meter(
             node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
@@ -793,10 +795,10 @@ class Zorro:
         Args:
             node: the query.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class or link, as `explain` does,
-            contrast: in what sense, or
-            among: against these ends of links, of which the link is to stay among the first
-            top: so many.
+            why_not: the class or link that the answer is measured against, as in `explain`.
+            contrast: what counts as the same answer with `why_not`, as in `explain`.
+            among: nodes w, against whose links (u, w) a link (u, v) is measured, as in `explain`.
+            top: how many places a link may take with `among`, as in `explain`.
         """
         p = self.parameters
         count = self.fresh_samples if samples is None else samples
@@ -953,5 +955,7 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name in options:
         if name not in known:
-            raise InputError(f"{name}: expected one of the options {', '.join(known)}")
+            raise InputError(
+                f"{name}: expected one of the options {', '.join(known)}, got {name!r}"
+            )
     return {**known, **options}

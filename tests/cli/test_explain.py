@@ -171,7 +171,7 @@ def test_files_are_not_runs(run, checkpoint, tmp_path):
     assert "expected a folder" in refused.err
     assert "zorro runs export" in refused.err
     refused = run(*words, "--retry-failed")
-    assert "--retry-failed: needs the run" in refused.err
+    assert "--retry-failed: expected --out with the run's folder" in refused.err
 
 
 def test_interruption_keeps_what_is_finished(run, checkpoint, breaking, tmp_path):
@@ -243,7 +243,7 @@ def test_a_device_that_is_not_there(run, checkpoint):
     words = ["--checkpoint", checkpoint, "--nodes", 5, *QUICK]
     result = run("explain", *words, "--device", "tape")
     assert result.code == 1
-    assert "--device: 'tape' cannot be used here" in result.err
+    assert "--device: expected a device that can be used here, got 'tape'" in result.err
 
 
 def test_threads_are_torchs(run, checkpoint):

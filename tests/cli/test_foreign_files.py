@@ -112,7 +112,9 @@ def test_odd_names_are_one_line(run, made, tmp_path, name):
 def test_a_pipe_beside_the_weights_is_not_waited_for(run, checkpoint, tmp_path):
     (tmp_path / "gcn.json").unlink()
     os.mkfifo(tmp_path / "gcn.json")
-    refused(run("explain", "--checkpoint", checkpoint, *QUICK), "--dataset: missing")
+    refused(
+        run("explain", "--checkpoint", checkpoint, *QUICK), "--dataset: expected a name, got none"
+    )
 
 
 def test_what_another_machine_finds_under_the_same_names_must_be_the_same(

@@ -177,7 +177,7 @@ def test_an_explainer_of_ones_own_gets_into_the_tables(tmp_path, paper_dir, data
 def test_a_file_without_an_explainer_is_refused(tmp_path):
     path = tmp_path / "nothing.py"
     path.write_text("pass\n")
-    with pytest.raises(InputError, match="registers no method"):
+    with pytest.raises(InputError, match="expected a file with methods"):
         methods_in(path)
     with pytest.raises(InputError, match="expected a Python file"):
         methods_in(tmp_path / "missing.py")

@@ -69,7 +69,7 @@ class FeatureShift:
     Args:
         feature: its column in the second run.
         before: the share of the first's explanations, of the queries that both answer alike.
-        after: the same of the second's.
+        after: the share of the second's explanations, of the same queries.
         q_value: of no difference, by McNemar's exact test over all features of all classes.
     """
 
@@ -88,8 +88,8 @@ class ClassShift:
         keys: of the queries that both models answer so.
         changed: how many of them have changed grounds, None if that was not measured.
         jaccard: the mean over these queries.
-        there: the mean cross-fidelity of the first's sets on the second, None likewise.
-        back: the same of the second's on the first.
+        there: the mean cross-fidelity of the first's sets on the second, None if not measured.
+        back: the mean cross-fidelity of the second's sets on the first, None if not measured.
         features: that entered or left, the surest first.
     """
 

@@ -37,7 +37,9 @@ def check_out(out: str | None, *, retry_failed: bool) -> None:
             "which `zorro runs export` makes such a file"
         )
     if retry_failed and (out is None or out == STDOUT):
-        raise InputError("--retry-failed: needs the run, so add --out")
+        raise InputError(
+            f"--retry-failed: expected --out with the run's folder, got {out or 'none'}: add it"
+        )
 
 
 def explain(

@@ -182,8 +182,8 @@ def _network(
         checkpoints.load(network, path)
     elif ":" not in model:
         raise InputError(
-            f"--checkpoint: {model} needs trained weights: make some with `zorro train`, or use "
-            f"--checkpoint paper"
+            f"--checkpoint: expected trained weights for {model}, got none: make some with "
+            "`zorro train`, or use --checkpoint paper"
         )
     return network
 

@@ -36,7 +36,8 @@ class NamedTask:
         ):
             if here != there:
                 raise InputError(
-                    f"{loaded.description}: the {what} on {platform.node()} is another (digest "
-                    f"{here[:12]}) than where the run was started ({there[:12]}): copy it there"
+                    f"{loaded.description}: expected the {what} that is where the run was started "
+                    f"(digest {there[:12]}), got another on {platform.node()} ({here[:12]}): copy "
+                    "it there"
                 )
         return loaded.task(self.options, self.question).open(workers=workers)

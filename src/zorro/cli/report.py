@@ -74,7 +74,9 @@ def _alternatives(run: Run, count: int, shown: dict[str, Any]) -> payload.Altern
     from zorro.show.report import alternatives_of
 
     if "model" not in shown:
-        raise InputError("--alternatives: expected a run with its data set and model, see --graph")
+        raise InputError(
+            "--alternatives: expected a run with its data set and model, got none, see --graph"
+        )
     done: list[int] = []
 
     def tell(query: int) -> None:

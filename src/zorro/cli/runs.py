@@ -120,7 +120,7 @@ def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Targe
 
     wanted = {"parquet": parquet, "csv": csv, "jsonl": jsonl}
     if not any(wanted.values()):
-        raise InputError("export: name at least one file: --parquet, --csv or --jsonl")
+        raise InputError("export: expected at least one of --parquet, --csv and --jsonl, got none")
     kept = open_run(run)
     for name, path in wanted.items():
         if path is not None:

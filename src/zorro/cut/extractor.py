@@ -263,8 +263,8 @@ class Extractor:
             return
         if self._check != "whole":
             raise InputError(
-                "tolerance_share: the spread of the outputs is known where the model runs on the "
-                f"whole graph, which check={self._check!r} spares: pass tolerance"
+                "tolerance_share: expected check='whole', for the spread is known where the model "
+                f"runs on the whole graph, got check={self._check!r}: pass tolerance"
             )
         self._read_all()
 

@@ -104,7 +104,8 @@ class Links:
         edge_index = self._graph.edges.in_memory
         if edge_index is None:
             raise InputError(
-                "carries_messages: expected True for a stored graph, whose edges are not taken out"
+                "carries_messages: expected True for a stored graph, whose edges are not taken "
+                "out, got False"
             )
         asked = torch.zeros_like(edge_index[0], dtype=torch.bool)
         for end in query.ends:

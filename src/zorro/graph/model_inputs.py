@@ -114,7 +114,7 @@ def _level(name: str, value: Any, *, nodes: int, edges: int) -> str:
         return "node"
     raise InputError(
         f"model_kwargs[{name!r}]: expected one row per node ({nodes}) or per edge ({edges}), "
-        f"or a scalar; got a tensor of shape {tuple(value.shape)}"
+        f"or a scalar, got a tensor of shape {tuple(value.shape)}"
     )
 
 

@@ -36,6 +36,6 @@ class Masks:
                 raise InputError(f"{name}: expected a mask of one dimension, got {mask!r:.80}")
             if mask.numel() and (not bool(torch.isfinite(mask).all()) or float(mask.min()) < 0):
                 raise InputError(
-                    f"{name}: expected finite values that are not negative: take absolute values "
-                    "of signed importances"
+                    f"{name}: expected finite values that are not negative, got {mask!r:.80}: take "
+                    "absolute values of signed importances"
                 )

@@ -130,11 +130,16 @@ class Run:
         query = self._query(asked)
         for row in self.rows(key=query.key):
             if isinstance(row, Failure):
-                raise InputError(f"{query.kind}: {query.label} could not be explained: {row.error}")
+                raise InputError(
+                    f"{query.kind}: expected one that could be explained, got {query.label}: "
+                    f"{row.error}"
+                )
             if isinstance(row, DamagedRow):
                 raise RunError(f"{self.path}: {described(row, self.about)}")
             return row
-        raise InputError(f"{query.kind}: {query.label} has not been explained in {self.path}")
+        raise InputError(
+            f"{query.kind}: expected one that has been explained in {self.path}, got {query.label}"
+        )
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield the explanations that can be read; of damaged rows only `rows` tells."""

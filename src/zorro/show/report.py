@@ -49,19 +49,19 @@ def write(
     and the model must be those that the run was made with.
 
     Args:
-        run: or its folder.
+        run: an opened run, or its folder.
         path: of the HTML file, which appears whole or not at all.
         model: whose classes the neighbours are coloured by.
         x: (N, d), or the features of a stored graph.
-        edge_index: (2, E), or its edges.
+        edge_index: (2, E), or the edges of a stored graph.
         y: (N,), the true classes, or values; (N, K) of several labels or values. Of a run of links
             the classes of nodes, by which they are coloured.
-        graphs: of a run of graphs, instead of these three: a data set that tells what its parts
-            are called, or a list.
+        graphs: of a run of graphs, instead of x, edge_index and y: a data set that tells what its
+            parts are called, or a list.
         model_kwargs: further arguments of the model, as the run was given them.
-        class_names: a list of all, or a mapping of some.
-        feature_names: the same of features.
-        node_names: the same of nodes.
+        class_names: of classes, a list of all, or a mapping of some.
+        feature_names: of features, a list of all, or a mapping of some.
+        node_names: of nodes, a list of all, or a mapping of some.
         names: what nodes, features and graphs are called in general.
         links: (2, E), of a run of links: all that are known, which tell what answers are right.
         node_class_names: of a run of links, what the classes of nodes are called.
@@ -108,7 +108,7 @@ def alternatives_of(
     A query takes up to `count` searches more.
 
     Args:
-        run: or its folder.
+        run: an opened run, or its folder.
         count: of explanations for a query, at most.
         model: the run's.
         x: the run's.
@@ -132,7 +132,9 @@ def alternatives_of(
         model_kwargs=model_kwargs,
     ).asked_by(kept)
     if inputs.data is None:
-        raise InputError("x and edge_index, or graphs: expected what the run was made with")
+        raise InputError(
+            "x and edge_index, or graphs: expected what the run was made with, got none"
+        )
     options = options_of(kept.manifest["parameters"])
     zorro = inputs.data.explainer(model, {**options, "model_kwargs": inputs.model_kwargs})
     found: dict[int, list[Explanation]] = {}

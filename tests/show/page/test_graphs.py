@@ -158,14 +158,18 @@ def test_without_the_graphs_there_is_a_report_without_drawings(run, tmp_path):
 
 def test_what_the_run_was_not_made_with_is_refused(run, tmp_path, model):
     other = molecules().graphs[:-1]
-    with pytest.raises(InputError, match="made with other data"):
+    with pytest.raises(InputError, match=r"data: expected those that .*, got others"):
         report.write(run, tmp_path / "r.html", graphs=other)
-    with pytest.raises(InputError, match="it is a run of graphs, got data whose nodes"):
+    with pytest.raises(
+        InputError, match="expected data whose graphs are asked about, got data whose nodes"
+    ):
         report.write(run, tmp_path / "r.html", **ring())
     with pytest.raises(InputError, match="instead of x, edge_index, y and links"):
         report.write(run, tmp_path / "r.html", **ring(), graphs=other)
     nodes = made_run(tmp_path / "nodes", [made_explanation()], graph=ring(), model=small_model())
-    with pytest.raises(InputError, match="it is a run of nodes, got data whose graphs"):
+    with pytest.raises(
+        InputError, match="expected data whose nodes are asked about, got data whose graphs"
+    ):
         report.write(nodes, tmp_path / "r.html", graphs=other)
 
 

@@ -150,9 +150,11 @@ def test_without_the_graph_nothing_is_drawn(run):
 
 
 def test_what_the_run_was_not_made_with_is_refused(run, tmp_path):
-    with pytest.raises(InputError, match="made with other data"):
+    with pytest.raises(InputError, match=r"data: expected those that .*, got others"):
         report.write(run, tmp_path / "r.html", x=graph()["x"] + 1, edge_index=graph()["edge_index"])
-    with pytest.raises(InputError, match="it is a run of links, got data whose graphs"):
+    with pytest.raises(
+        InputError, match="expected data whose links are asked about, got data whose graphs"
+    ):
         report.write(run, tmp_path / "r.html", graphs=molecules())
     with pytest.raises(InputError, match="instead of x, edge_index, y and links"):
         report.write(run, tmp_path / "r.html", graphs=molecules(), links=KNOWN)

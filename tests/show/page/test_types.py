@@ -109,10 +109,12 @@ def test_a_report_without_its_graph_still_names_types(tmp_path):
 
 def test_other_data_and_links_are_refused(tmp_path):
     run, data, _ = made(tmp_path)
-    with pytest.raises(InputError, match="it is a run of papers, got data whose authors"):
+    with pytest.raises(
+        InputError, match="expected data whose papers are asked about, got data whose authors"
+    ):
         run_inputs(hetero=data, target="author").asked_by(run)
     with pytest.raises(InputError, match="hetero: expected it instead of other data"):
         run_inputs(hetero=data, target="paper", y=torch.zeros(3))
     other = library(seed=1)
-    with pytest.raises(InputError, match="was made with other data"):
+    with pytest.raises(InputError, match=r"was made with .*, got others"):
         run_inputs(hetero=other, target="paper").asked_by(run)

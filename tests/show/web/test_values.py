@@ -87,7 +87,7 @@ def test_no_class_can_be_asked_against(client):
     ((name, said),) = events_of(client, job)
     assert (name, said["error"]) == (
         "failed",
-        "why_not: expected None, there is no other class to a value",
+        "why_not: expected None for a value, which has no other class, got 0",
     )
 
 

@@ -72,8 +72,8 @@ class RunInputs:
         if self.data is not None:
             if self.data.about != run.about:
                 raise InputError(
-                    f"{run.path}: it is a run of {run.about.nouns}, got data whose "
-                    f"{self.data.about.nouns} are asked about"
+                    f"{run.path}: expected data whose {run.about.nouns} are asked about, got data "
+                    f"whose {self.data.about.nouns} are"
                 )
             refuse_other_data(run, self.data, self.model_kwargs)
         if self.model is not None:

@@ -223,9 +223,11 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
         served = _live(runs, asked.run)
         query = served.query(asked.query)
         if asked.method not in served.methods:
-            raise InputError(f"method: expected one of {', '.join(served.methods)}")
+            raise InputError(
+                f"method: expected one of {', '.join(served.methods)}, got {asked.method!r}"
+            )
         if asked.method != ZORRO and asked.why_not is not None:
-            raise InputError(f"why_not: {asked.method} cannot explain against a class")
+            raise InputError(f"why_not: expected None with {asked.method}, got {asked.why_not}")
         seconds = asked.max_seconds or limits.DEFAULT_SECONDS
         work = partial(_explained, served, asked, query, seconds, others)
         return Started(job=jobs.start(work, max_seconds=seconds).id)
@@ -468,7 +470,9 @@ def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[Any] | Non
         if kind in served.kinds and members is None:
             raise InputError(f"{kind}: expected those that are kept, got none")
         if kind not in served.kinds and members is not None:
-            raise InputError(f"{kind}: expected nothing, since this run keeps all of them")
+            raise InputError(
+                f"{kind}: expected None, since this run keeps all of them, got {members!r:.60}"
+            )
     return served.as_asked(served.whole_groups(given))
 
 
