@@ -21,6 +21,7 @@ _WRITTEN = re.compile(r"\s*([a-z-]+)\s*(>=|>)\s*(\d*\.?\d+)\s*(%?)\s*")
 class Condition:
     """That a figure is above a limit.
 
+    >>> from zorro.audit import Condition
     >>> Condition.read("changed-grounds>20%", ["changed-grounds"]).holds({"changed-grounds": .3})
     True
 
