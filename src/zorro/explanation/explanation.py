@@ -166,6 +166,18 @@ class Explanation:
     `"conditional"` is not certified: it holds while something that matters keeps its true values,
     and `caveat` says what. `chance` is the share of random inputs that get the same answer with
     nothing kept, where the set was to go beyond that.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Explanation, Zorro
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
+    >>> found.nodes, found.features, found.predicted_class
+    ((0,), (0, 1), 1)
+    >>> found.status, found.certificate.bound > 0.85
+    ('certified', True)
+    >>> Explanation.from_json(found.to_json()) == found
+    True
     """
 
     query: Query
