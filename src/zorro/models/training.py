@@ -28,6 +28,14 @@ class TrainingSettings:
     """How a model is trained; the defaults are the paper's for real data sets.
 
     `seed` fixes the initial weights and the dropout.
+
+    >>> from zorro.models import TrainingSettings
+    >>> TrainingSettings(epochs=50, weight_decay=0.0005)
+    TrainingSettings(epochs=50, learning_rate=0.01, weight_decay=0.0005, seed=0)
+    >>> TrainingSettings(epochs=0)
+    Traceback (most recent call last):
+        ...
+    zorro.errors.InputError: epochs must be at least 1, got 0
     """
 
     epochs: int = 200
@@ -54,6 +62,7 @@ def paper_settings(dataset: str, *, seed: int = 0) -> TrainingSettings:
     The weights of the paper's own models for the citation data sets have the magnitudes that a
     weight decay of .0005 gives, not the stated .005; benchmarks/accuracy.py measures both.
 
+    >>> from zorro.models import paper_settings
     >>> paper_settings("ba-community").epochs
     2000
     """
@@ -88,6 +97,15 @@ def train(
     `edge_weight`, `edge_attr` and `edge_type` the model gets those that it takes;
     `on_inputs(inputs)` is told which before training begins. `on_epoch(epoch, loss)` is called
     after each epoch, the first being 1.
+
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import TrainingSettings, accuracy, train
+    >>> club = karate_club()  # one member of each community is in train_mask
+    >>> model = train("gcn", club, TrainingSettings(epochs=30))
+    >>> type(model).__name__, model.training
+    ('GCN', False)
+    >>> accuracy(model, club, club.train_mask)
+    1.0
     """
     if isinstance(data, StoredGraph):
         raise InputError(
