@@ -12,7 +12,23 @@ _COST = 5.0  # nanoseconds a number that is read from memory and multiplied
 
 
 class Draws(Protocol):
-    """Noise Z (S, n, d) of one query, in whatever form suits its distribution."""
+    """Noise Z (S, n, d) of one query, in whatever form suits its distribution.
+
+    >>> import torch
+    >>> from zorro.noise import draws_of, resolve
+    >>> x = torch.tensor([[0.0, 5.0], [1.0, 5.0]])
+    >>> draws = draws_of(
+    ...     resolve("column-marginals", x), x, seed=0, query=0, samples=range(3), memory=1 << 20
+    ... )
+    >>> draws.shape
+    (3, 2, 2)
+    >>> draws.columns(torch.tensor([1]))  # all that column 1 has
+    tensor([[[5., 5., 5.],
+             [5., 5., 5.]]])
+    >>> noise = draws.matrices(torch.arange(3))
+    >>> torch.equal(draws.times(torch.eye(2)), noise.transpose(0, 1))
+    True
+    """
 
     @property
     def shape(self) -> tuple[int, int, int]:
