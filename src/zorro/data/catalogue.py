@@ -43,6 +43,7 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
     is random about a data set: the split of amazon-computers and all of ba-community, ba-shapes,
     tree-cycles and tree-grid, of which `edge_truth` (E,) tells the edges inside of motifs.
 
+    >>> from zorro.data import load
     >>> load("BA Community", seed=1).num_features
     10
     """
@@ -67,6 +68,7 @@ def is_name(dataset: str | Path) -> bool:
 
     A path is what ends in `.npz`, has a separator, or names a folder and no data set.
 
+    >>> from zorro.data import is_name
     >>> is_name("cora"), is_name("./cora"), is_name("cora.npz")
     (True, False, False)
     """

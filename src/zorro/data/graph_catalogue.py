@@ -88,6 +88,9 @@ def load_graphs(dataset: str | Sequence[Data] | GraphDataset, *, seed: int = 0) 
     and `edge_truth` (E,) of each tells the edges inside of its motif. Graphs without targets are
     in no part.
 
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import load_graphs
     >>> graph = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor(0))
     >>> load_graphs([graph] * 20).test.numel()
     2
@@ -104,6 +107,7 @@ def load_graphs(dataset: str | Sequence[Data] | GraphDataset, *, seed: int = 0) 
 def is_graph_dataset(name: str) -> bool:
     """Whether `name` is one of `GRAPH_DATASETS`, however it is spelled, and no path.
 
+    >>> from zorro.data import is_graph_dataset
     >>> is_graph_dataset("MUTAG"), is_graph_dataset("cora"), is_graph_dataset("./mutag")
     (True, False, False)
     """

@@ -22,6 +22,11 @@ def paper_nodes(dataset: str) -> list[int]:
     """Return the nodes that the paper explains, in the paper's order.
 
     They are 300 nodes of a citation data set, or every house node of BA-Community.
+
+    >>> from zorro.data import paper_nodes
+    >>> nodes = paper_nodes("ba-community")  # of "cora" they are read from the paper's material
+    >>> len(nodes), nodes[:5]
+    (800, [300, 301, 302, 303, 304])
     """
     name = canonical_name(dataset)
     if name.startswith("ba-community"):
@@ -47,8 +52,13 @@ def parse_nodes(
     all nodes where there is no test mask; ascending), "paper" (`dataset` says whose), "test" or
     "all".
 
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import parse_nodes
     >>> parse_nodes("3, 1", Data(num_nodes=4))
     [3, 1]
+    >>> parse_nodes("test", Data(num_nodes=4, test_mask=torch.tensor([True, False, True, False])))
+    [0, 2]
     """
     count = data.num_nodes
     if spec.strip().lower() == "paper":
