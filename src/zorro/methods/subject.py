@@ -20,6 +20,18 @@ class Subject:
     keeps its features and is not explained. Where a whole graph is the query, all nodes are
     candidates.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)  # its friends are 0 and 3
+    >>> subject.candidates, subject.query_row, subject.predicted_class
+    (3, 2, 1)
+    >>> subject.graph.candidates
+    tensor([ 0,  3, 12])
+    >>> subject.scores(subject.graph.x)
+    tensor([0., 2., 0., 0.])
+
     Args:
         predictor: the model as a pure function.
         graph: of the query.

@@ -28,7 +28,7 @@ class Subjects:
 
     >>> import torch
     >>> from torch_geometric.nn import SimpleConv
-    >>> from zorro.explainers import build
+    >>> from zorro.explainers import Subjects, build
     >>> edge_index = torch.tensor([[0, 1, 2], [1, 2, 0]])
     >>> subjects = Subjects(SimpleConv(), 2 * torch.eye(3), edge_index)
     >>> build("grad-input").explain(subjects.of(1)).nodes
