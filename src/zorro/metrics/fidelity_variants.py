@@ -43,6 +43,7 @@ def fidelity_plus_acc(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_plus_acc
         >>> x = torch.tensor([[3.0], [-1.0], [-1.0]])
         >>> scores = lambda x: torch.stack([-x.sum(), x.sum()])
         >>> first = torch.tensor([True, False, False])
@@ -69,6 +70,7 @@ def fidelity_minus_acc(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_minus_acc
         >>> x = torch.tensor([[3.0], [-1.0], [-1.0]])
         >>> scores = lambda x: torch.stack([-x.sum(), x.sum()])
         >>> last = torch.tensor([False, False, True])
@@ -103,6 +105,7 @@ def fidelity_plus_prob(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_plus_prob
         >>> x = torch.tensor([[0.6], [0.3]])
         >>> scores = lambda x: torch.stack([1 - x.sum(), x.sum()])
         >>> masks = {"nodes": torch.tensor([True, False]), "features": torch.tensor([True])}
@@ -130,6 +133,7 @@ def fidelity_minus_prob(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_minus_prob
         >>> x = torch.tensor([[0.6], [0.3]])
         >>> scores = lambda x: torch.stack([1 - x.sum(), x.sum()])
         >>> masks = {"nodes": torch.tensor([True, False]), "features": torch.tensor([True])}

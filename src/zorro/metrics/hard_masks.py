@@ -21,6 +21,7 @@ def top_k(mask: Tensor, *, k: int) -> Tensor:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import top_k
         >>> top_k(torch.tensor([0.2, 0.9, 0.2, 0.5]), k=3)
         tensor([ True,  True, False,  True])
 
@@ -43,6 +44,7 @@ def top_fraction(mask: Tensor, *, fraction: float) -> Tensor:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import top_fraction
         >>> top_fraction(torch.tensor([0.1, 0.4, 0.3, 0.2, 0.5]), fraction=0.5)
         tensor([False,  True, False, False,  True])
         >>> top_fraction(torch.tensor([0.1, 0.4]), fraction=0.3)
@@ -66,6 +68,7 @@ def normalise_and_threshold(mask: Tensor, *, threshold: float = 0.01) -> Tensor:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import normalise_and_threshold
         >>> normalise_and_threshold(torch.tensor([2.0, 2.005, 2.5, 3.0]))
         tensor([False, False,  True,  True])
 

@@ -50,6 +50,7 @@ def robust_fidelity_plus_acc(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_plus_acc
         >>> scores = lambda there: torch.stack([torch.tensor(0.5), there[0].float()])
         >>> first = torch.tensor([True, False])
         >>> robust_fidelity_plus_acc(scores, first, alpha=1.0)
@@ -77,6 +78,7 @@ def robust_fidelity_minus_acc(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_minus_acc
         >>> scores = lambda there: torch.stack([torch.tensor(0.5), there[0].float()])
         >>> robust_fidelity_minus_acc(scores, torch.tensor([True, False]))
         0.0
@@ -104,6 +106,7 @@ def robust_fidelity_plus_prob(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_plus_prob
         >>> scores = lambda there: torch.stack([0.9 - 0.8 * there[0], 0.1 + 0.8 * there[0]])
         >>> first = torch.tensor([True, False])
         >>> round(robust_fidelity_plus_prob(scores, first, return_type="probs", alpha=1.0), 4)
@@ -130,6 +133,7 @@ def robust_fidelity_minus_prob(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_minus_prob
         >>> scores = lambda there: torch.stack([0.9 - 0.8 * there[0], 0.1 + 0.8 * there[0]])
         >>> second = torch.tensor([False, True])
         >>> round(robust_fidelity_minus_prob(scores, second, return_type="probs", alpha=0.0), 4)

@@ -14,6 +14,7 @@ def stability(fidelity: float) -> float:
     explanation that is never valid does not vary either, so read it beside the fidelity.
 
     Example:
+        >>> from zorro.metrics import stability
         >>> stability(0.5)
         0.8
         >>> stability(1.0)

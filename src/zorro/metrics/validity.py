@@ -32,6 +32,7 @@ def validity(
         Three nodes with one feature; the query's class is 1 where their sum exceeds 0.
 
         >>> import torch
+        >>> from zorro.metrics import validity
         >>> x = torch.tensor([[3.0], [-1.0], [-1.0]])
         >>> scores = lambda x: torch.stack([-x.sum(), x.sum()])
         >>> nodes, features = torch.tensor([True, False, False]), torch.tensor([True])
