@@ -131,8 +131,8 @@ class Zorro:
             explained, with its `threshold`.
         tolerance: of a model whose output is a value (regression): how far it may move and still
             be the same answer.
-        tolerance_share: the same as a share of the standard deviation of the model's outputs over
-            all nodes, or graphs.
+        tolerance_share: the tolerance as a share of the standard deviation of the model's outputs
+            over all nodes, or graphs; instead of `tolerance`.
         side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;
             `"up"`, a value that is to stay up, that it falls by more; `"down"`, that it rises by
             more.
@@ -667,8 +667,9 @@ class Zorro:
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
                 predicting the other.
-            among: of a link (u, v): nodes w, explain why v stays ahead of them, or
-            top: among the first so many.
+            among: of a link (u, v): nodes w; explain why it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given; 1 when it is
+                to stay the first.
             on_step: told of each step of the search; what it raises ends the search.
         """
         budget = budget_of(self.parameters)
@@ -809,10 +810,11 @@ class Zorro:
                 types nodes and features are given by type, `{"paper": [3]}`, edges by relation.
             relations: whose edges are kept, where these are; all when None.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class or link, as `explain` does,
-            contrast: in what sense, or
-            among: against these ends of links, of which the link is to stay among the first
-            top: so many.
+            why_not: measure how often the answer stays preferred to this class, or this link, as
+                `explain` does; how often the prediction stays when None.
+            contrast: in what sense a class is preferred, where `why_not` is given, as of `explain`.
+            among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given.
         """
         meter = self.meter(
             node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
@@ -842,10 +844,11 @@ class Zorro:
         Args:
             node: the query.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class or link, as `explain` does,
-            contrast: in what sense, or
-            among: against these ends of links, of which the link is to stay among the first
-            top: so many.
+            why_not: measure how often the answer stays preferred to this class, or this link, as
+                `explain` does; how often the prediction stays when None.
+            contrast: in what sense a class is preferred, where `why_not` is given, as of `explain`.
+            among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given.
         """
         p = self.parameters
         count = self.fresh_samples if samples is None else samples

@@ -43,6 +43,11 @@ class Cell:
     >>> audited = audit([votes.explain(node) for node in (8, 9, 11)], truth={8: 0, 9: 1, 11: 1})
     >>> [(cell.truth, cell.predicted, cell.keys) for cell in audited.cells]
     [(0, 0, (8,)), (1, 0, (9,)), (1, 1, (11,))]
+
+    Args:
+        truth: the true class.
+        predicted: the class that the model gives.
+        keys: of the queries.
     """
 
     truth: int

@@ -109,7 +109,7 @@ class FeatureShift:
     Args:
         feature: its column in the second run.
         before: the share of the first's explanations, of the queries that both answer alike.
-        after: the same of the second's.
+        after: its share of the second's explanations, of these queries.
         q_value: of no difference, by McNemar's exact test over all features of all classes.
     """
 
@@ -142,8 +142,10 @@ class ClassShift:
         keys: of the queries that both models answer so.
         changed: how many of them have changed grounds, None if that was not measured.
         jaccard: the mean over these queries.
-        there: the mean cross-fidelity of the first's sets on the second, None likewise.
-        back: the same of the second's on the first.
+        there: the mean cross-fidelity of the first's sets on the second; None if that was not
+            measured.
+        back: the mean cross-fidelity of the second's sets on the first; None if that was not
+            measured.
         features: that entered or left, the surest first.
     """
 
@@ -260,7 +262,7 @@ def compare_runs(
         first: of the one.
         second: of the other.
         on_first: measures a set on the first model, as `Zorro.meter` does with a set's ids.
-        on_second: the same on the second.
+        on_second: measures a set on the second model.
         confidence: of the intervals.
         notes: what differs between the runs besides.
         on_query: told how many queries are compared, and of how many.

@@ -94,6 +94,11 @@ def truth_of(
     {9: 1}
     >>> truth_of(found, None, {9: 0})
     {9: 0}
+
+    Args:
+        explanations: whose queries are asked about.
+        setting: the graph or graphs, which may know true classes.
+        known: classes or values by the queries' keys, for where the setting knows none.
     """
     truths = None if setting is None else setting.truths()
     if truths is None:
@@ -122,6 +127,13 @@ def classes_of_nodes(
     >>> classes = classes_of_nodes(SimpleConv(), club.x, club.edge_index)
     >>> (classes != club.y).nonzero().flatten()  # the wrong ones
     tensor([ 9, 28])
+
+    Args:
+        model: called as `model(x, edge_index, **model_kwargs)`.
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), or its edges.
+        model_kwargs: further arguments of the model.
+        reading: what its output means; class scores when None.
     """
     everything = x if isinstance(x, Tensor) else x.in_memory
     edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory

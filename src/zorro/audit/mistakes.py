@@ -40,7 +40,7 @@ class Contrast:
     Args:
         quantity: its name.
         right: its median where the answer is right.
-        wrong: the same where it is wrong.
+        wrong: its median where the answer is wrong.
         larger: how often a wrong answer's is larger than a right one's, ties counting half.
         q_value: of there being no difference (Mann and Whitney), over all quantities.
     """
@@ -72,6 +72,12 @@ class TypicalFeature:
     >>> [typical] = audit(found, truth=all_of_1).error_features
     >>> typical.feature, typical.wrong, typical.right
     (3, Share(1.00 [0.48, 1.00], 5/5), Share(0.00 [0.00, 0.37], 0/8))
+
+    Args:
+        feature: its column.
+        wrong: its share of the explanations of wrong answers.
+        right: its share of those of right answers.
+        q_value: of its being no more frequent in those of wrong answers, over all features.
     """
 
     feature: int

@@ -29,6 +29,11 @@ class Share:
     True
     >>> Share(0, 0).value
     0.0
+
+    Args:
+        count: how many are so.
+        total: of how many.
+        confidence: of the interval.
     """
 
     count: int
@@ -87,6 +92,10 @@ class Median:
         >>> from zorro.audit import Median
         >>> Median.of(range(1, 11))
         Median(value=5.5, lower=2.0, upper=9.0, count=10)
+
+        Args:
+            numbers: in any order.
+            confidence: of the interval.
         """
         ordered = np.sort(np.asarray(numbers, dtype=np.float64))
         count = len(ordered)

@@ -66,6 +66,9 @@ def is_hetero_dataset(dataset: str) -> bool:
     >>> from zorro.data import is_hetero_dataset
     >>> is_hetero_dataset("DBLP"), is_hetero_dataset("cora")
     (True, False)
+
+    Args:
+        dataset: a name, or the path of an `.npz`, which is opened to see.
     """
     if dataset.endswith(".npz"):
         return hetero_npz.is_hetero(Path(dataset))

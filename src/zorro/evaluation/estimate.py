@@ -19,6 +19,13 @@ class FidelityEstimate:
     >>> from zorro import FidelityEstimate
     >>> FidelityEstimate(hits=87, samples=100)
     FidelityEstimate(0.870 [0.788, 0.929], 87/100)
+
+    Args:
+        hits: inputs that kept the prediction.
+        samples: how many inputs there were.
+        confidence: of the interval.
+        attempts: sets that the certificate has tested, this one last; 0 for samples that are not a
+            certificate's.
     """
 
     hits: int

@@ -37,7 +37,8 @@ class Evaluation:
 
     Args:
         node_entropy: of the normalised node mask; None for a method that does not rank nodes.
-        feature_entropy: of the normalised feature mask, likewise.
+        feature_entropy: of the normalised feature mask; None for a method that does not rank
+            features.
         fidelity: RDT-fidelity, the share of noise samples on which the prediction stays.
         validity: 1 if the prediction stays when what is not selected is zero, otherwise 0.
     """

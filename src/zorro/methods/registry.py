@@ -58,6 +58,9 @@ def method(name: str) -> Callable[[F], F]:
     ...         return Masks(nodes=torch.ones(subject.candidates))
     >>> "constant" in methods()
     True
+
+    Args:
+        name: by which `build` and the command line know it.
     """
 
     def register(factory: F) -> F:
@@ -87,6 +90,9 @@ def methods_in(path: str | Path) -> tuple[str, ...]:
     ('mine',)
     >>> "mine" in methods()
     True
+
+    Args:
+        path: of the file, which is run once.
     """
     path = Path(path).absolute()
     if path not in _FILES:
@@ -121,6 +127,9 @@ def methods_with(context: Collection[str]) -> tuple[str, ...]:
     >>> from zorro.explainers import methods_with
     >>> "grad" in methods_with(()), "pgexplainer" in methods_with(["subjects", "noise"])
     (True, False)
+
+    Args:
+        context: names of arguments that are at hand, such as `noise`.
     """
     return tuple(name for name in methods() if _needed(_factory(name)) <= set(context))
 

@@ -63,7 +63,12 @@ class Subject:
         return self.graph.predicted_class
 
     def scores(self, x: Tensor, *, differentiable: bool = False) -> Tensor:
-        """Return the query's class scores (C,) for features x (n + c, d)."""
+        """Return the query's class scores (C,) for features x (n + c, d).
+
+        Args:
+            x: (n + c, d), the candidates' rows and then those of the context.
+            differentiable: whether gradients are to flow back to x.
+        """
         every = self.every_score(x, differentiable=differentiable)
         return self.graph.readout.rows(every, 1)[0]
 
@@ -71,6 +76,10 @@ class Subject:
         """Return all class scores that the model gives for features x (n + c, d).
 
         They are those of all nodes (n + c, C), or of the one graph (1, C).
+
+        Args:
+            x: (n + c, d), the candidates' rows and then those of the context.
+            differentiable: whether gradients are to flow back to x.
         """
         graph = self.graph
         return self.predictor.scores(

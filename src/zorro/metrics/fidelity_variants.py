@@ -39,7 +39,14 @@ def fidelity_plus_acc(
 ) -> float:
     """Return 1 if the prediction changes when the explanation is removed, otherwise 0.
 
-    [Φ(X∖S) ≠ Φ(X)] (Appendix C.3, Fidelity+acc). The arguments are those of `validity`.
+    [Φ(X∖S) ≠ Φ(X)] (Appendix C.3, Fidelity+acc).
+
+    Args:
+        scores: maps a feature matrix (n, d) to the query's class scores (C,).
+        x: (n, d).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
+        baseline: what takes the place of what is removed: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch
@@ -65,8 +72,14 @@ def fidelity_minus_acc(
 ) -> float:
     """Return 1 if the prediction changes when only the explanation is kept, otherwise 0.
 
-    [Φ(S) ≠ Φ(X)] = 1 − validity (Appendix C.3, Fidelity−acc). The arguments are those of
-    `validity`.
+    [Φ(S) ≠ Φ(X)] = 1 − validity (Appendix C.3, Fidelity−acc).
+
+    Args:
+        scores: maps a feature matrix (n, d) to the query's class scores (C,).
+        x: (n, d).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
+        baseline: what takes the place of what is not kept: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch
@@ -93,15 +106,14 @@ def fidelity_plus_prob(
     """How much probability the predicted class loses when the explanation is removed.
 
     h(X) − h(X∖S), h the probability of the class predicted for X (Appendix C.3, Fidelity+prob).
-    The other arguments are those of `validity`.
 
     Args:
         scores: maps a feature matrix (n, d) to the query's class scores (C,).
         x: (n, d).
-        nodes: (n,).
-        features: (d,).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
         return_type: what `scores` returns, "logits", "log_probs" or "probs".
-        baseline: "zeros" or (d,).
+        baseline: what takes the place of what is removed: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch
@@ -129,7 +141,14 @@ def fidelity_minus_prob(
     """How much probability the predicted class loses when only the explanation is kept.
 
     h(X) − h(S), h the probability of the class predicted for X (Appendix C.3, Fidelity−prob).
-    The arguments are those of `fidelity_plus_prob`.
+
+    Args:
+        scores: maps a feature matrix (n, d) to the query's class scores (C,).
+        x: (n, d).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
+        return_type: what `scores` returns, "logits", "log_probs" or "probs".
+        baseline: what takes the place of what is not kept: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch

@@ -19,6 +19,10 @@ def top_k(mask: Tensor, *, k: int) -> Tensor:
 
     For example the five most important nodes (Section 6.3.1). Zeros rank like any other value.
 
+    Args:
+        mask: (m,), soft.
+        k: at least 1.
+
     Example:
         >>> import torch
         >>> from zorro.metrics import top_k
@@ -41,6 +45,10 @@ def top_fraction(mask: Tensor, *, fraction: float) -> Tensor:
     ⌊fraction · m⌋ of m elements, but at least one (Appendix C.3, Deriving Hard Masks). The
     paper's S-0.5 is `fraction=0.5`, its S-0.7 is `fraction=0.3`. The paper rounds down too but
     selects nothing where that gives 0, and leaves such queries out of its mean sparsity.
+
+    Args:
+        mask: (m,), soft.
+        fraction: above 0 and at most 1.
 
     Example:
         >>> import torch
@@ -65,6 +73,10 @@ def normalise_and_threshold(mask: Tensor, *, threshold: float = 0.01) -> Tensor:
     (mask − min) / (max − min) > threshold: the paper's NT (Appendix C.3, Deriving Hard Masks),
     so the least important element is never selected. A constant mask has no range: all its
     elements are selected if its value is positive, none otherwise.
+
+    Args:
+        mask: (m,), soft.
+        threshold: at least 0 and below 1.
 
     Example:
         >>> import torch

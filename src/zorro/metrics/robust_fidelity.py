@@ -45,7 +45,7 @@ def robust_fidelity_plus_acc(
         scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
         selected: (m,), hard; the explanation's edges.
         alpha: α₁, the probability with which each of them is removed.
-        samples: how many.
+        samples: how many graphs are drawn.
         seed: of the draws.
 
     Example:
@@ -73,8 +73,14 @@ def robust_fidelity_minus_acc(
 ) -> float:
     """How often the prediction changes when some edges outside of the explanation are removed.
 
-    Fid_{α₂,−} with events. The arguments are those of `robust_fidelity_plus_acc`, but `alpha` is
-    α₂, the probability with which each edge outside of the explanation stays.
+    Fid_{α₂,−} with events.
+
+    Args:
+        scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
+        selected: (m,), hard; the explanation's edges.
+        alpha: α₂, the probability with which each edge outside of the explanation stays.
+        samples: how many graphs are drawn.
+        seed: of the draws.
 
     Example:
         >>> import torch
@@ -101,8 +107,15 @@ def robust_fidelity_plus_prob(
 ) -> float:
     """How much probability the predicted class loses when some of the explanation is removed.
 
-    Fid_{α₁,+} with probabilities. The arguments are those of `robust_fidelity_plus_acc`, and
-    `return_type`: what `scores` returns, "logits", "log_probs" or "probs".
+    Fid_{α₁,+} with probabilities.
+
+    Args:
+        scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
+        selected: (m,), hard; the explanation's edges.
+        return_type: what `scores` returns, "logits", "log_probs" or "probs".
+        alpha: α₁, the probability with which each of the explanation's edges is removed.
+        samples: how many graphs are drawn.
+        seed: of the draws.
 
     Example:
         >>> import torch
@@ -128,8 +141,15 @@ def robust_fidelity_minus_prob(
 ) -> float:
     """How much probability the predicted class loses when some other edges are removed.
 
-    Fid_{α₂,−} with probabilities. The arguments are those of `robust_fidelity_minus_acc`, and
-    `return_type`: what `scores` returns, "logits", "log_probs" or "probs".
+    Fid_{α₂,−} with probabilities.
+
+    Args:
+        scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
+        selected: (m,), hard; the explanation's edges.
+        return_type: what `scores` returns, "logits", "log_probs" or "probs".
+        alpha: α₂, the probability with which each edge outside of the explanation stays.
+        samples: how many graphs are drawn.
+        seed: of the draws.
 
     Example:
         >>> import torch

@@ -24,6 +24,11 @@ def accuracy(model: nn.Module, data: Data, mask: Tensor) -> float:
     0.933
     >>> accuracy(SimpleConv(), club, club.y == 3)
     1.0
+
+    Args:
+        model: called as `model(x, edge_index, …)`.
+        data: with labels `y`.
+        mask: (N,), which nodes count.
     """
     check_labels(data.y, nodes=data.num_nodes)
     check_mask("mask", mask, nodes=data.num_nodes)

@@ -36,6 +36,10 @@ def graph_accuracy(model: nn.Module, dataset: GraphDataset) -> dict[str, float]:
     ... ]
     >>> graph_accuracy(MostFrequent(), load_graphs(graphs))
     {'train': 1.0, 'val': 1.0, 'test': 1.0}
+
+    Args:
+        model: called as `model(x, edge_index, batch=…)`.
+        dataset: graphs with classes, and a split.
     """
     if not dataset.has_classes:
         raise InputError(f"dataset: expected graphs with classes, got {dataset.name} without")
@@ -71,6 +75,10 @@ def graph_errors(model: nn.Module, dataset: GraphDataset) -> dict[str, dict[str,
     >>> errors = graph_errors(Size(), load_graphs(graphs))  # each is half a node off
     >>> errors["test"]["rmse"], list(errors)
     (0.5, ['train', 'val', 'test'])
+
+    Args:
+        model: called as `model(x, edge_index, batch=…)`, returns one value per graph (B, 1).
+        dataset: graphs with values, and a split.
     """
     if dataset.has_classes:
         raise InputError(f"dataset: expected graphs with values, got {dataset.name} with classes")

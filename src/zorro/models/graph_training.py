@@ -35,11 +35,18 @@ _USUAL: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class GraphTrainingSettings(TrainingSettings):
-    """How a model of graphs is trained; `seed` fixes the order of the batches too.
+    """How a model of graphs is trained.
 
     >>> from zorro.models import GraphTrainingSettings
     >>> GraphTrainingSettings(epochs=5).batch_size
     32
+
+    Args:
+        epochs: passes over the training graphs.
+        learning_rate: of Adam.
+        weight_decay: of Adam, on all weights.
+        seed: of the initial weights, the dropout and the order of the batches.
+        batch_size: graphs in a batch.
     """
 
     epochs: int = 100

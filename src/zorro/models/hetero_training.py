@@ -33,6 +33,13 @@ class HeteroTrainingSettings(TrainingSettings):
     >>> from zorro.models import HeteroTrainingSettings
     >>> HeteroTrainingSettings(epochs=50).patience
     15
+
+    Args:
+        epochs: the most passes over the training nodes.
+        learning_rate: of Adam.
+        weight_decay: of Adam, on all weights.
+        seed: of the initial weights and the dropout.
+        patience: epochs without a lower loss on the validation nodes after which training ends.
     """
 
     epochs: int = 100

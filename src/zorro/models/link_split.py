@@ -36,6 +36,11 @@ class LinkSplit:
     >>> known = {tuple(edge) for edge in split.test.edge_index.t().tolist()}
     >>> split.test.edge_label[0], tuple(asked.tolist()) in known
     (tensor(1.), False)
+
+    Args:
+        train: links to learn from; its `edge_index` are the same links.
+        val: links and pairs that are none, to choose by.
+        test: links and pairs that are none, to test with.
     """
 
     train: Data

@@ -25,11 +25,18 @@ from zorro.models.training import TrainingSettings
 
 @dataclass(frozen=True, kw_only=True)
 class LinkTrainingSettings(TrainingSettings):
-    """How a model of links is trained; `seed` fixes the pairs that are no links too.
+    """How a model of links is trained.
 
     >>> from zorro.models import LinkTrainingSettings
     >>> LinkTrainingSettings(epochs=5).width
     64
+
+    Args:
+        epochs: passes over the training links.
+        learning_rate: of Adam.
+        weight_decay: of Adam, on all weights.
+        seed: of the initial weights, the dropout and the pairs that are no links.
+        width: in how many numbers a node is encoded.
     """
 
     epochs: int = 200

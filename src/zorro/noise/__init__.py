@@ -61,7 +61,14 @@ class Noise(Protocol):
     name: str
 
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
-        """Return the noise (S, n, d) of `samples` for candidates with features (n, d)."""
+        """Return the noise (S, n, d) of `samples` for candidates with features (n, d).
+
+        Args:
+            candidates: (n, d), their true features.
+            seed: of the noise.
+            query: the key of what is explained.
+            samples: which; what is drawn for one does not depend on the others.
+        """
         ...
 
 
@@ -250,6 +257,13 @@ def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
     >>> more = redraw(resolve("column-marginals", x), x, seed=0, query=7, samples=range(100, 200))
     >>> torch.equal(some[100:], more)  # a sample does not depend on the others
     True
+
+    Args:
+        noise: the distribution.
+        x: (n, d), the nodes' true features.
+        seed: of the noise.
+        query: the key of what is explained.
+        samples: which.
     """
     if x.size(0) == 0:
         return x.new_empty(len(samples), *x.shape)

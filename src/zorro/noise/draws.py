@@ -41,7 +41,12 @@ class Draws(Protocol):
         ...
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
+        """Return some columns of some nodes (v,), all when None, as (k, v, S).
+
+        Args:
+            columns: (k,), which.
+            rows: (v,), of which candidates.
+        """
         ...
 
     def matrices(self, samples: Tensor) -> Tensor:
@@ -53,7 +58,12 @@ class Draws(Protocol):
         ...
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
-        """Return Σ_s Z_sᵀ V_s over some rows (v,) of Z, for values (v, S, h), as (d, h)."""
+        """Return Σ_s Z_sᵀ V_s over some rows (v,) of Z, for values (v, S, h), as (d, h).
+
+        Args:
+            values: (v, S, h), by which each row's noise is multiplied.
+            rows: (v,), which candidates they belong to.
+        """
         ...
 
     def only(self, samples: Tensor) -> Draws:

@@ -26,6 +26,10 @@ class ListedRun:
     >>> [listed] = find_runs(Path("runs"))
     >>> listed.run.asked, listed.counts
     (2, Counts(explained=2, failed=0, certified=2))
+
+    Args:
+        run: opened.
+        counts: how many queries have ended, and how.
     """
 
     run: Run
@@ -47,6 +51,10 @@ class BrokenRun:
     >>> [broken] = find_runs(Path("runs"))
     >>> broken.path.name, broken.reason.split(" (")[0]
     ('votes', 'runs/votes/manifest.json is damaged')
+
+    Args:
+        path: of the folder.
+        reason: what is wrong, and what can be done.
     """
 
     path: Path
@@ -70,6 +78,9 @@ def find_runs(folder: Path) -> Iterator[ListedRun | BrokenRun]:
     ...     print(listed.run)
     Run('runs/0.7': 2 of 2 nodes explained, 2 certified, 0 failed)
     Run('runs/0.9': 2 of 2 nodes explained, 2 certified, 0 failed)
+
+    Args:
+        folder: below which to look, at any depth.
     """
     for path in sorted(folder.rglob(MANIFEST)):
         try:

@@ -51,6 +51,11 @@ class Failure:
     >>> failure = run.failures()[0]
     >>> failure.query.index, failure.error
     (11, 'InputError: why_not: expected another class than the prediction of node 11, which is 1')
+
+    Args:
+        query: what was asked about.
+        error: its type and message.
+        trace: where it was raised, as Python prints it; None where that is not known.
     """
 
     query: Query
@@ -90,6 +95,9 @@ class Run:
     Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
     >>> run.counts()
     Counts(explained=3, failed=0, certified=3)
+
+    Args:
+        path: of its folder.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -357,5 +365,8 @@ def open_run(path: str | Path) -> Run:
     >>> made = explain_many(SimpleConv(), club.x, club.edge_index, [9, 11], out="runs/votes")
     >>> open_run("runs/votes").explanation(11).nodes  # today, or in another program
     (0,)
+
+    Args:
+        path: of the run's folder.
     """
     return Run(path)

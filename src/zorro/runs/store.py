@@ -64,6 +64,11 @@ class DamagedRow:
     (11, 'node, status or certified: not those of the explanation')
     >>> [found.nodes for found in run.explanations()]  # the others are as they were
     [(33,)]
+
+    Args:
+        position: its place in the order in which queries were asked for.
+        key: of the query.
+        reason: why it cannot be used.
     """
 
     position: int | None

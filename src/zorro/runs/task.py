@@ -52,6 +52,15 @@ class Outcome:
     ... )
     11 certified None
     9 certified None
+
+    Args:
+        query: what was asked.
+        status: of the explanation, or `"failed"`.
+        certified: whether something was proved.
+        explanation: as JSON; None if it failed.
+        error: its type and message; None if it did not fail.
+        trace: where the error was raised; None where that is not known.
+        seconds: that it took.
     """
 
     query: Query

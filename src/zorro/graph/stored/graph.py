@@ -129,6 +129,18 @@ class StoredGraph:
     (34, 156, 4)
     >>> Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
     Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+
+    Args:
+        x: the features, read where they are needed.
+        edge_index: the edges, read where they are needed.
+        source: the folder and the digest of what it holds.
+        y: (N,), true classes, if they were stored.
+        train_mask: (N,), which nodes to train on.
+        val_mask: (N,), which nodes to choose by.
+        test_mask: (N,), which nodes to test with.
+        edge_weight: (E,), one number per edge, in the order of the stored edges.
+        edge_attr: (E, k), attributes of the edges.
+        edge_type: (E,), the number of each edge's type.
     """
 
     x: StoredFeatures

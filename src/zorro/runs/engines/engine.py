@@ -40,7 +40,12 @@ class Engine(Protocol):
     name: str
 
     def map(self, task: Task, queries: Iterable[Query]) -> Outcomes:
-        """Yield the outcome of each query; closing the iterator stops the work."""
+        """Yield the outcome of each query; closing the iterator stops the work.
+
+        Args:
+            task: opened once in each worker.
+            queries: taken one by one, as workers get free.
+        """
         ...
 
 
