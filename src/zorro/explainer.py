@@ -69,9 +69,16 @@ Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data | 
 class Zorro:
     """Explains a model's predictions: for nodes, and by `of_graphs`, `of_links` and `of_hetero`.
 
-    >>> zorro = Zorro(model, data.x, data.edge_index, tau=0.85)    # doctest: +SKIP
-    >>> zorro.explain(2521)                                        # doctest: +SKIP
-    Explanation(node 2521 → class 3: 2 nodes × 10 features, fidelity 0.91 [0.89, 0.93], certified)
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> zorro = Zorro(SimpleConv(), club.x, club.edge_index, tau=0.85)
+    >>> found = zorro.explain(11)
+    >>> found
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+    >>> found.nodes, found.certified, found.fidelity
+    ((0,), True, FidelityEstimate(1.000 [0.969, 1.000], 200/200))
 
     Args:
         model: a module or a function, called as `model(x, edge_index, **model_kwargs)`, or, if it
@@ -124,8 +131,8 @@ class Zorro:
             explained, with its `threshold`.
         tolerance: of a model whose output is a value (regression): how far it may move and still
             be the same answer.
-        tolerance_share: how far a value may move, as a share of the standard deviation of the
-            model's outputs over all nodes, or graphs.
+        tolerance_share: the tolerance as a share of the standard deviation of the model's outputs
+            over all nodes, or graphs; instead of `tolerance`.
         side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;
             `"up"`, a value that is to stay up, that it falls by more; `"down"`, that it rises by
             more.
@@ -262,8 +269,20 @@ class Zorro:
         All nodes of a graph are candidates. Noise is drawn from the nodes of all graphs. Graphs of
         several types are explained as `of_hetero` does it.
 
-        >>> zorro = Zorro.of_graphs(model, dataset, keep=("nodes",))    # doctest: +SKIP
-        >>> zorro.explain(5)                                            # doctest: +SKIP
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from torch_geometric.nn import global_add_pool
+        >>> from zorro import Zorro
+        >>> bond = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> atoms = torch.eye(2)
+        >>> molecules = [Data(x=atoms[kinds], edge_index=bond) for kinds in ([0, 0, 1], [1, 0, 1])]
+        >>> def most_frequent(x, edge_index, batch):
+        ...     return global_add_pool(x, batch)
+        >>> zorro = Zorro.of_graphs(most_frequent, molecules, keep=("nodes",))
+        >>> zorro.explain(1)
+        Explanation(graph 1 → class 1: 2 nodes, fidelity 1.00 [0.97, 1.00], certified)
+        >>> zorro.explain(1).nodes
+        (0, 2)
 
         Args:
             model: called as `model(x, edge_index, batch=batch, **model_kwargs)`, or, if it takes
@@ -349,9 +368,18 @@ class Zorro:
 
         Candidates are the nodes that either end can see.
 
-        >>> zorro = Zorro.of_links(model, x, edge_index, threshold=0.0)    # doctest: +SKIP
-        >>> zorro.explain((3, 7))                                          # doctest: +SKIP
-        >>> zorro.explain((3, 7), why_not=(3, 9))                          # doctest: +SKIP
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> from zorro.data import karate_club
+        >>> club = karate_club()
+        >>> def friends_alike(x, edge_index, edge_label_index):
+        ...     u, v = SimpleConv("mean")(x, edge_index)[edge_label_index]
+        ...     return (u * v).sum(1)
+        >>> zorro = Zorro.of_links(friends_alike, club.x, club.edge_index, threshold=0.5)
+        >>> zorro.explain((14, 15)).nodes  # friends of both
+        (32, 33)
+        >>> zorro.explain((14, 15), why_not=(14, 11)).nodes
+        (0, 33)
 
         Args:
             model: called as `model(x, edge_index, edge_label_index=links, **model_kwargs)`, or with
@@ -419,10 +447,21 @@ class Zorro:
         `keep=("relations",)` whole types of nodes, or whole relations. Noise is drawn within a
         type. A relation and the one that leads back along the same edges are one.
 
-        >>> zorro = Zorro.of_hetero(model, data, "author")                # doctest: +SKIP
-        >>> found = zorro.explain(12)                                     # doctest: +SKIP
-        >>> found.nodes["paper"], found.features["paper"]                 # doctest: +SKIP
-        >>> Zorro.of_hetero(model, data, ("user", "rates", "movie"))      # doctest: +SKIP
+        >>> import torch
+        >>> from torch_geometric.data import HeteroData
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> data = HeteroData()
+        >>> data["paper"].x = torch.eye(2).repeat(6, 1)  # twelve papers of two fields
+        >>> data["author"].x = torch.ones(2, 1)
+        >>> by = torch.tensor([[0, 2, 1, 3, 5], [0, 0, 1, 1, 1]])
+        >>> data["paper", "by", "author"].edge_index = by
+        >>> def fields_of_papers(x_dict, edge_index_dict):
+        ...     both = x_dict["paper"], x_dict["author"]
+        ...     return SimpleConv()(both, edge_index_dict["paper", "by", "author"])
+        >>> found = Zorro.of_hetero(fields_of_papers, data, "author").explain(1)
+        >>> found.nodes["paper"], found.features["paper"]
+        ((1, 3), (0, 1))
 
         Args:
             model: called as `model(x_dict, edge_index_dict, **model_kwargs)`, or, if it takes one
@@ -630,9 +669,9 @@ class Zorro:
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
                 predicting the other.
-            among: of a link (u, v): nodes w of which v is to stay ahead; explain why it does.
-            top: of a link with `among`: how many places v may take, so that it stays among the
-                first 3 of them with 3.
+            among: of a link (u, v): nodes w; explain why it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given; 1 when it is
+                to stay the first.
             on_step: told of each step of the search; what it raises ends the search.
         """
         budget = budget_of(self.parameters)
@@ -748,6 +787,18 @@ class Zorro:
 
         The samples are those on which `explain` measures: none that its search has seen.
 
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> from zorro.data import karate_club
+        >>> club = karate_club()
+        >>> zorro = Zorro(SimpleConv(), club.x, club.edge_index)
+        >>> zorro.fidelity(12, nodes=[0, 3])  # both of its friends
+        FidelityEstimate(1.000 [0.996, 1.000], 1000/1000)
+        >>> zorro.fidelity(12, nodes=[0])
+        FidelityEstimate(0.728 [0.699, 0.755], 728/1000)
+        >>> zorro.fidelity(12, nodes=[0, 3], features=[1])
+        FidelityEstimate(0.851 [0.827, 0.873], 851/1000)
+
         Args:
             node: the query.
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
@@ -762,10 +813,11 @@ class Zorro:
                 types nodes and features are given by type, `{"paper": [3]}`, edges by relation.
             relations: whose edges are kept, where relations are selectable; all when None.
             samples: how many; `fresh_samples` when None.
-            why_not: the class or link that the answer is measured against, as in `explain`.
-            contrast: what counts as the same answer with `why_not`, as in `explain`.
-            among: nodes w, against whose links (u, w) a link (u, v) is measured, as in `explain`.
-            top: how many places a link may take with `among`, as in `explain`.
+            why_not: measure how often the answer stays preferred to this class, or this link, as
+                `explain` does; how often the prediction stays when None.
+            contrast: in what sense a class is preferred, where `why_not` is given, as of `explain`.
+            among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given.
         """
         meter = self.meter(
             node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
@@ -795,10 +847,11 @@ class Zorro:
         Args:
             node: the query.
             samples: how many; `fresh_samples` when None.
-            why_not: the class or link that the answer is measured against, as in `explain`.
-            contrast: what counts as the same answer with `why_not`, as in `explain`.
-            among: nodes w, against whose links (u, w) a link (u, v) is measured, as in `explain`.
-            top: how many places a link may take with `among`, as in `explain`.
+            why_not: measure how often the answer stays preferred to this class, or this link, as
+                `explain` does; how often the prediction stays when None.
+            contrast: in what sense a class is preferred, where `why_not` is given, as of `explain`.
+            among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given.
         """
         p = self.parameters
         count = self.fresh_samples if samples is None else samples
@@ -832,8 +885,14 @@ class Zorro:
         What is lost when a kept element is redrawn too, what is gained when another one is added,
         on samples that the search has not seen.
 
-        >>> importance = zorro.importance(2521, zorro.explain(2521))    # doctest: +SKIP
-        >>> importance.of("nodes")                                      # doctest: +SKIP
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> from zorro.data import karate_club
+        >>> club = karate_club()
+        >>> zorro = Zorro(SimpleConv(), club.x, club.edge_index)
+        >>> importance = zorro.importance(11, zorro.explain(11))
+        >>> importance.of("nodes")
+        {0: 0.778, 11: 0.0}
 
         Args:
             node: the query.
@@ -886,6 +945,15 @@ def rdt_fidelity(
 
     F(S) = P over Z of Φ(X ⊙ M + Z ⊙ (1 − M)) = Φ(X), with M the outer product of the indicators
     of `nodes` and `features` (definition of RDT-fidelity in the paper).
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import rdt_fidelity
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> rdt_fidelity(SimpleConv(), club.x, club.edge_index, 11, nodes=[0])  # its only friend
+    FidelityEstimate(1.000 [0.996, 1.000], 1000/1000)
+    >>> rdt_fidelity(SimpleConv(), club.x, club.edge_index, 11, nodes=[])  # all is noise
+    FidelityEstimate(0.222 [0.197, 0.249], 222/1000)
 
     Args:
         model: called as `model(x, edge_index)`.

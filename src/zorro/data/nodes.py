@@ -22,6 +22,14 @@ def paper_nodes(dataset: str) -> list[int]:
     """Return the nodes that the paper explains, in the paper's order.
 
     They are 300 nodes of a citation data set, or every house node of BA-Community.
+
+    >>> from zorro.data import paper_nodes
+    >>> nodes = paper_nodes("ba-community")  # of "cora" they are read from the paper's material
+    >>> len(nodes), nodes[:5]
+    (800, [300, 301, 302, 303, 304])
+
+    Args:
+        dataset: one of the citation data sets, or BA-Community.
     """
     name = canonical_name(dataset)
     if name.startswith("ba-community"):
@@ -45,12 +53,20 @@ def parse_nodes(
 ) -> list[int]:
     """Return the nodes of `data` that `spec` names.
 
-    `spec` is node numbers ("12,57"), "random:20" (drawn with `seed` from the test nodes, or from
-    all nodes where there is no test mask; ascending), "paper" (`dataset` says whose), "test" or
-    "all".
-
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import parse_nodes
     >>> parse_nodes("3, 1", Data(num_nodes=4))
     [3, 1]
+    >>> parse_nodes("test", Data(num_nodes=4, test_mask=torch.tensor([True, False, True, False])))
+    [0, 2]
+
+    Args:
+        spec: node numbers ("12,57"), "random:20" (of the test nodes, or of all nodes where there is
+            no test mask; ascending), "paper", "test" or "all".
+        data: whose nodes they are.
+        dataset: its name, which "paper" needs.
+        seed: of "random".
     """
     count = data.num_nodes
     if spec.strip().lower() == "paper":

@@ -167,6 +167,45 @@ class Explanation:
     `"conditional"` is not certified: it holds while something that matters keeps its true values,
     and `caveat` says what. `chance` is the share of random inputs that get the same answer with
     nothing kept, where the set was to go beyond that.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Explanation, Zorro
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
+    >>> found.nodes, found.features, found.predicted_class
+    ((0,), (0, 1), 1)
+    >>> found.status, found.certificate.bound > 0.85
+    ('certified', True)
+    >>> Explanation.from_json(found.to_json()) == found
+    True
+
+    Args:
+        query: what was asked about.
+        predicted_class: the model's answer; None where that is a value.
+        probabilities: of the classes, by class number; empty where the answer is no class.
+        selected: the set, by kind (`"nodes"`, `"features"`, …): ids, ascending; kinds that were not
+            selectable are left out.
+        steps: of the search, in order.
+        fidelity: on samples that the search has not seen.
+        search_fidelity: on the samples that the set was chosen by.
+        status: how far the claim goes.
+        parameters: what was asked for.
+        graph: where the query was evaluated.
+        evaluator: which one, `"traced"` or `"any-model"`.
+        evaluations: how many perturbed inputs were run.
+        seconds: that it took.
+        version: of zorro.
+        certificate: the proof, or what came of the attempt; None where none was asked for.
+        versus: what the answer is held against, if anything.
+        chance: how often random inputs get the answer; None unless the set was to go beyond that.
+        evaluator_reason: why the model was run, where it could not be traced.
+        value: what the model gives, where that is no class.
+        label: of a model with several labels the one that was asked about; the class says whether
+            it is there.
+        ahead: of which rivals the query's link stays ahead, if the answer is that.
+        types: of nodes and edges, where there are several.
+        losses: what each element is worth; None where that was not measured.
     """
 
     query: Query
@@ -511,7 +550,7 @@ class Explanation:
 
         Args:
             x: (N, d), carried along when given, as PyG's own metrics want it.
-            edge_index: (2, E), carried along when given; sets of edges need it.
+            edge_index: (2, E), carried along when given; needed where sets are of edges.
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
             edge_attributes: as of `edge_mask`.

@@ -30,6 +30,14 @@ def check_graph(
     `x` is a dense, floating, finite (N, d) tensor with N, d ≥ 1; `edge_index` is a dense (2, E)
     int64 tensor of node numbers in [0, N), on the same device.
 
+    >>> import torch
+    >>> from zorro.data import check_graph
+    >>> check_graph(torch.ones(3, 2), torch.tensor([[0, 1], [1, 2]]))
+    >>> check_graph(torch.ones(3, 2), torch.tensor([[0, 1], [1, 3]]))
+    Traceback (most recent call last):
+        ...
+    zorro.errors.InputError: edge_index must name nodes from 0 to 2 (x has 3 rows), got 3
+
     Args:
         x: (N, d).
         edge_index: (2, E).

@@ -15,6 +15,20 @@ def accuracy(model: nn.Module, data: Data, mask: Tensor) -> float:
     """Return the share of the nodes in `mask` whose predicted class is their label.
 
     The model gets those of `edge_weight`, `edge_attr` and `edge_type` that `data` has and it takes.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import accuracy
+    >>> club = karate_club()
+    >>> round(accuracy(SimpleConv(), club, ~club.train_mask), 3)  # 28 of 30
+    0.933
+    >>> accuracy(SimpleConv(), club, club.y == 3)
+    1.0
+
+    Args:
+        model: called as `model(x, edge_index, …)`.
+        data: with labels `y`.
+        mask: (N,), which nodes count.
     """
     check_labels(data.y, nodes=data.num_nodes)
     check_mask("mask", mask, nodes=data.num_nodes)

@@ -67,6 +67,7 @@ def build(
 ) -> nn.Module:
     """Return an untrained model whose initial weights are drawn with `seed`.
 
+    >>> from zorro.models import build
     >>> type(build("gcn", 10, 2)).__name__
     'GCN'
     >>> type(build("gcn", 10, 2, level="graph", pooling="max")).__name__
@@ -118,6 +119,17 @@ def build_hetero(
     seed: int = 0,
 ) -> nn.Module:
     """Return an untrained model of a graph of several types.
+
+    >>> import torch
+    >>> from torch_geometric.data import HeteroData
+    >>> from zorro.models import build_hetero
+    >>> data = HeteroData()
+    >>> data["paper"].x = torch.eye(2).repeat(6, 1)  # twelve papers of two fields
+    >>> data["author"].x = torch.arange(2)  # a vector is learnt for each
+    >>> data["paper", "by", "author"].edge_index = torch.tensor([[0, 2, 1, 3, 5], [0, 0, 1, 1, 1]])
+    >>> model = build_hetero("hetero-sage", data, "author", 2)
+    >>> model(data.x_dict, data.edge_index_dict).shape
+    torch.Size([2, 2])
 
     Args:
         architecture: one of `HETERO_MODELS`, "package.module:Class" for a class or function of

@@ -48,6 +48,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     >>> import torch
     >>> from torch_geometric.explain import Explainer
     >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import ZorroExplainer
     >>> explainer = Explainer(
     ...     SimpleConv(),  # a node's scores are the sum of its neighbours' features
     ...     ZorroExplainer(tau=0.85, seed=0),

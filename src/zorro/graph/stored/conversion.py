@@ -34,6 +34,13 @@ def store(data: Data, folder: str | Path) -> None:
     that order. Kept are `x`, `edge_index` and, where there are such, `y`, the three masks,
     `edge_weight`, `edge_attr` and `edge_type`; nothing else of `data` is.
 
+    >>> import torch
+    >>> from zorro.data import karate_club, open_stored, store
+    >>> store(karate_club(), "club")
+    >>> open_stored("club").x.rows(torch.tensor([0, 33]))
+    tensor([[0., 1., 0., 0.],
+            [1., 0., 0., 0.]])
+
     Args:
         data: with features `x`, dense or sparse, which are stored as what they are.
         folder: a name that is free.

@@ -119,6 +119,28 @@ class StoredGraph:
 
     `Zorro(model, graph.x, graph.edge_index)` explains on it; what belongs to its edges goes into
     `model_kwargs`. Pickled, it is the folder's path, so that processes share one copy in memory.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club, open_stored, store
+    >>> store(karate_club(), "club")
+    >>> club = open_stored("club")
+    >>> club.num_nodes, club.num_edges, club.num_features
+    (34, 156, 4)
+    >>> Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+
+    Args:
+        x: the features, read where they are needed.
+        edge_index: the edges, read where they are needed.
+        source: the folder and the digest of what it holds.
+        y: (N,), true classes, if they were stored.
+        train_mask: (N,), which nodes to train on.
+        val_mask: (N,), which nodes to choose by.
+        test_mask: (N,), which nodes to test with.
+        edge_weight: (E,), one number per edge, in the order of the stored edges.
+        edge_attr: (E, k), attributes of the edges.
+        edge_type: (E,), the number of each edge's type.
     """
 
     x: StoredFeatures
@@ -191,6 +213,12 @@ def open_stored(folder: str | Path, *, read_ahead: bool = False) -> StoredGraph:
     (32 MB) is verified too; of a larger one it is not read. `verify_stored` does it for any, and
     so does a run before it keeps anything.
 
+    >>> from zorro.data import karate_club, open_stored, store
+    >>> store(karate_club(), "club")
+    >>> club = open_stored("club")
+    >>> club.folder.name, club.num_nodes, club.y[:4]
+    ('club', 34, tensor([1, 1, 1, 1]))
+
     Args:
         folder: of the graph.
         read_ahead: let the system load what lies around the entries that a query reads, too. The
@@ -209,6 +237,17 @@ def verify_stored(
     """Read all of a stored graph, and return it if it is what `store` wrote.
 
     Raises `DatasetError` if a file was changed or damaged, or does not fit the others.
+
+    >>> from zorro.data import karate_club, store, verify_stored
+    >>> store(karate_club(), "club")
+    >>> verify_stored("club").num_edges
+    156
+    >>> with open("club/y.npy", "r+b") as file:  # somebody meddles
+    ...     _ = file.seek(-1, 2), file.write(b"!")
+    >>> verify_stored("club")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    zorro.errors.DatasetError: ...y.npy holds other values than its digest in graph.json says: ...
 
     Args:
         folder: of the graph.

@@ -78,8 +78,14 @@ def explanation(
     drawn as a whole; names of its nodes that have one or two letters, as atoms have, are written
     into them.
 
-    >>> figure = explanation(found, data.edge_index, classes=data.y)    # doctest: +SKIP
-    >>> figure.savefig("node.png")                                      # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import explanation
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> figure = explanation(found, club.edge_index, classes=club.y)
+    >>> figure.savefig("node.png")
 
     Args:
         explanation: what is drawn.

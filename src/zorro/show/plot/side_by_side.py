@@ -66,7 +66,15 @@ def compare(
     nodes are shown; of a soft mask that is the `top` nodes with the highest values. Nodes of hard
     masks are filled, those of soft ones shaded by value, the method's highest being darkest.
 
-    >>> compare({"zorro": found, "mine": [3, 7]}, 3, data.edge_index)    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import compare
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> figure = compare({"zorro": found, "friends": [0, 3]}, 12, club.edge_index)
+    >>> len(figure.axes)  # a panel each
+    2
 
     Args:
         answers: by the method's name: an explanation, ids of nodes, values by node id, or masks
