@@ -23,10 +23,24 @@ _DIFFERS = 0.05  # the false discovery rate
 class Contrast:
     """A quantity of explanations of right and of wrong answers.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> nodes = (4, 5, 6, 8, 9, 11, 14, 15, 24, 25)
+    >>> even = dict(enumerate((club.y % 2).tolist()))  # as if there were communities 0 and 1 alone
+    >>> contrast = audit([votes.explain(node) for node in nodes], truth=even).contrasts[1]
+    >>> contrast.quantity, contrast.right.value, contrast.wrong.value
+    ('nodes', 1.0, 2.0)
+    >>> round(contrast.larger, 2), contrast.differs
+    (0.83, False)
+
     Args:
         quantity: its name.
         right: its median where the answer is right.
-        wrong: the same where it is wrong.
+        wrong: its median where the answer is wrong.
         larger: how often a wrong answer's is larger than a right one's, ties counting half.
         q_value: of there being no difference (Mann and Whitney), over all quantities.
     """
@@ -45,7 +59,26 @@ class Contrast:
 
 @dataclass(frozen=True)
 class TypicalFeature:
-    """A feature that explanations of wrong answers keep more often than those of right ones."""
+    """A feature that explanations of wrong answers keep more often than those of right ones.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> found = [votes.explain(node) for node in (4, 5, 6, 10, 16, 11, 12, 17, 19, 21, 7, 1, 3)]
+    >>> all_of_1 = dict.fromkeys(range(34), 1)  # as if nobody were of another community
+    >>> [typical] = audit(found, truth=all_of_1).error_features
+    >>> typical.feature, typical.wrong, typical.right
+    (3, Share(1.00 [0.48, 1.00], 5/5), Share(0.00 [0.00, 0.37], 0/8))
+
+    Args:
+        feature: its column.
+        wrong: its share of the explanations of wrong answers.
+        right: its share of those of right answers.
+        q_value: of its being no more frequent in those of wrong answers, over all features.
+    """
 
     feature: int
     wrong: Share
@@ -56,6 +89,17 @@ class TypicalFeature:
 @dataclass(frozen=True)
 class Density:
     """How many explanations have which true and which predicted homophily.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, [8, 9, 11, 28], out="runs/votes")
+    >>> right = run.audit(
+    ...     x=club.x, edge_index=club.edge_index, y=club.y, model=SimpleConv()
+    ... ).densities["right"]
+    >>> right.total, right.counts[9][9]  # what both keep is of the node's own class
+    (2, 2)
 
     Args:
         counts: [predicted][true], in ten bins each from 0 to 1.
