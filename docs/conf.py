@@ -7,6 +7,7 @@ on the site as they do in the repository.
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 from zorro.version import __version__
 
@@ -44,7 +45,8 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 
 # In docstrings `name` is code, as in Markdown.
 default_role = "literal"
-templates_path = ["_templates"]
+# Absolute, since autosummary looks for its templates from the checkout's root.
+templates_path = [str(Path(__file__).parent / "_templates")]
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
