@@ -108,8 +108,8 @@ class Zorro:
         max_seconds: time for one explanation, all of it; then the best so far is returned, and
             said to be that.
         max_elements: most nodes and features together.
-        max_evaluations: most perturbed inputs that a search runs. These limits are the guided
-            search's.
+        max_evaluations: most perturbed inputs that a search runs. Only the guided search has
+            limits.
         noise: what refills unselected entries: a name of `zorro.noise.NOISES` or a function
             `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
         seed: of the noise. Results do not depend on the order in which nodes are explained.
@@ -237,7 +237,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(directed, asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
             return Extractor(
@@ -405,7 +405,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(given["directed"], asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Links:
             extractor = Extractor(
@@ -624,7 +624,7 @@ class Zorro:
             packing=packing,
         )
 
-    def asking(
+    def with_settings(
         self,
         *,
         tau: float | None = None,
@@ -645,6 +645,8 @@ class Zorro:
         other = copy.copy(self)
         other.parameters = p
         return other
+
+    asking = with_settings  # its first name
 
     @outside_inference_mode
     def explain(
@@ -681,11 +683,11 @@ class Zorro:
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
-            laboratory = inquiry.laboratory
+            sampler = inquiry.sampler
             with budget.unheeded():
-                sure = guarded(self._source, graph, laboratory.last, result.found.selection)
+                sure = guarded(self._source, graph, sampler.last, result.found.selection)
             return explanation_of(
-                result, sure, decision, laboratory, self.parameters, budget, self._reading
+                result, sure, decision, sampler, self.parameters, budget, self._reading
             )
 
         return on_a_sufficient_cut(self._source, asked, on)
@@ -733,11 +735,11 @@ class Zorro:
         p, decision = self.parameters, self._source.decision(graph, Comparison())
         inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
         whole = budget = inquiry.budget
-        laboratory = inquiry.laboratory
+        sampler = inquiry.sampler
         results: list[Explanation] = []
         selections: list[Selection] = []
         every = search_multiple(
-            laboratory.seen(range(p.samples)),
+            sampler.seen(range(p.samples)),
             lambda allowed: inquiry.find(allowed, budget=budget),
             tau=p.tau,
             max_depth=max_depth,
@@ -748,13 +750,13 @@ class Zorro:
                 if not any(self._repeats(selection, other, distinct) for other in selections):
                     selections.append(selection)
                     with whole.unheeded(), budget.unheeded():
-                        sure = guarded(self._source, graph, laboratory.last, selection)
+                        sure = guarded(self._source, graph, sampler.last, selection)
                     results.append(
-                        explanation_of(result, sure, decision, laboratory, p, budget, self._reading)
+                        explanation_of(result, sure, decision, sampler, p, budget, self._reading)
                     )
                     budget = dataclasses.replace(budget, started=time.perf_counter())
-                    laboratory.restart()
-                if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
+                    sampler.restart()
+                if len(results) == max_explanations or whole.is_spent(sampler.evaluations):
                     break
         return results
 
@@ -805,10 +807,11 @@ class Zorro:
             edges: pairs of nodes, where edges are selectable; all when None. Of several between
                 the same nodes (u, v, k) is one, and (u, v) all of them. Edges that the prediction
                 cannot see make no difference.
-            edge_attributes: edges that keep their attributes, where these are; all when None.
+            edge_attributes: edges that keep their attributes, where attributes are selectable; all
+                when None.
             types: of nodes that are kept, where types are selectable; all when None. With several
                 types nodes and features are given by type, `{"paper": [3]}`, edges by relation.
-            relations: whose edges are kept, where these are; all when None.
+            relations: whose edges are kept, where relations are selectable; all when None.
             samples: how many; `fresh_samples` when None.
             why_not: measure how often the answer stays preferred to this class, or this link, as
                 `explain` does; how often the prediction stays when None.
@@ -1020,5 +1023,7 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name in options:
         if name not in known:
-            raise InputError(f"{name}: expected one of the options {', '.join(known)}")
+            raise InputError(
+                f"{name}: expected one of the options {', '.join(known)}, got {name!r}"
+            )
     return {**known, **options}

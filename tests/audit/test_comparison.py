@@ -55,7 +55,9 @@ def test_without_models_only_sets_are_compared():
     result = compare_runs([said(1)], [said(1)])
     assert result.changed_grounds is None
     assert result.jaccard == 1
-    with pytest.raises(InputError, match="changed-grounds was not measured"):
+    with pytest.raises(
+        InputError, match="expected a figure that was measured, got changed-grounds"
+    ):
         Condition.read("changed-grounds>.1", result.figures()).holds(result.figures())
 
 

@@ -2,8 +2,10 @@
 
     python tests/cli/page_blocks.py docs/get_started.md
 
-writes what is printed here and now into the page. Numbers differ between machines and versions, so
-that a test compares all else.
+writes what is printed here and now into the page, and beside it the pictures that its code saved
+and the page shows, with fewer colours and so a third of the size. Numbers differ between machines
+and versions, so that a test compares all else. A block that begins with ```python not-run is left
+alone.
 """
 
 from __future__ import annotations
@@ -17,9 +19,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from PIL import Image
+
 _BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<shown>.*?)^```$)?", re.M | re.S
 )
+_PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s/]+\.png)\)")
+_COLOURS = 128  # of a picture that is kept
 _NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
 _REPEATED = re.compile(r"(\S[^,]*)(?:, \1)+")
 
@@ -39,6 +45,11 @@ def run_page(page: Path, on_block: Printed) -> None:
         on_block(out.getvalue(), block["shown"])
 
 
+def pictures(page: Path) -> list[str]:
+    """Return the names of the pictures that a page shows and that lie beside it."""
+    return _PICTURE.findall(page.read_text(encoding="utf-8"))
+
+
 def without_numbers(text: str) -> list[str]:
     """Return the lines of a text with a sign for each number, and one for a list of them."""
     lines = (" ".join(_NUMBER.sub("#", line).split()) for line in text.splitlines())
@@ -56,6 +67,10 @@ def _write(page: Path) -> None:
         return f"```python\n{match['code']}```{shown}"
 
     page.write_text(_BLOCK.sub(block, page.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in filter(os.path.exists, pictures(page)):
+        with Image.open(name) as picture:
+            few = picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+            few.save(page.parent / name, optimize=True)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def test_changed_data_are_refused(run, made, graph, tmp_path):
     np.savez(tmp_path / "graph.npz", **graph)
     result = run("audit", made)
     assert result.code == 1
-    assert "made was made with other data" in result.err
+    assert "expected those that made was made with" in result.err
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ class FeatureShift:
     Args:
         feature: its column in the second run.
         before: the share of the first's explanations, of the queries that both answer alike.
-        after: its share of the second's explanations, of these queries.
+        after: the share of the second's explanations, of these queries.
         q_value: of no difference, by McNemar's exact test over all features of all classes.
     """
 

@@ -56,8 +56,8 @@ class Condition:
         value = figures[self.figure]
         if math.isnan(value):
             raise InputError(
-                f"--fail-on: {self.figure} was not measured, which takes both models: name them, "
-                "or ask for another figure"
+                f"--fail-on: expected a figure that was measured, got {self.figure}, which takes "
+                "both models: name them, or ask for another figure"
             )
         return _COMPARES[self.sign](value, self.limit)
 

@@ -21,7 +21,7 @@ from zorro.runs import Engine, Failure, Known, Outcome, Query, Run, Task, open_r
 from zorro.runs.folder import is_run
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
-from zorro.runs.task import GivenTask
+from zorro.runs.task import LoadedTask
 
 STDOUT = "-"
 _MOST_LISTED = 50  # explanations of a run that are shown a row each
@@ -37,11 +37,13 @@ def check_out(out: str | None, *, retry_failed: bool) -> None:
             "which `zorro runs export` makes such a file"
         )
     if retry_failed and (out is None or out == STDOUT):
-        raise InputError("--retry-failed: needs the run, so add --out")
+        raise InputError(
+            f"--retry-failed: expected --out with the run's folder, got {out or 'none'}: add it"
+        )
 
 
 def explain(
-    task: GivenTask,
+    task: LoadedTask,
     keys: Sequence[int],
     *,
     engine: Engine,

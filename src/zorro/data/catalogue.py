@@ -57,7 +57,7 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
         return dataset
     if not isinstance(dataset, str | Path):
         raise InputError(
-            f"dataset must be a name, the path of an .npz or of a stored graph, or a "
+            f"dataset: expected a name, the path of an .npz or of a stored graph, or a "
             f"torch_geometric.data.Data, got {type(dataset).__name__}"
         )
     if is_name(dataset):
@@ -98,6 +98,6 @@ def canonical_name(name: str) -> str:
             f"of graphs: zorro.data.load_graphs loads it"
         )
     raise InputError(
-        f"dataset must be one of {', '.join(DATASETS)} or the path of an .npz or of a stored "
+        f"dataset: expected one of {', '.join(DATASETS)} or the path of an .npz or of a stored "
         f"graph, got {name!r}{hint(name, [*DATASETS, *GRAPH_DATASETS])}"
     )

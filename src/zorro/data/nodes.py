@@ -36,14 +36,16 @@ def paper_nodes(dataset: str) -> list[int]:
         return ba_community.motif_nodes()
     if name not in _SAMPLED:
         raise InputError(
-            f"the paper's query nodes are known for {', '.join(_SAMPLED)} and ba-community, "
-            f"not for {name!r}: name the nodes or draw them with random:300"
+            f"dataset: expected one of {', '.join(_SAMPLED)} and ba-community, whose query nodes "
+            f"the paper tells, got {name!r}: name the nodes or draw them with random:300"
         )
     path = paper_file("nodes", f"{name}.txt")
     try:
         return [int(line) for line in path.read_text().split()]
     except ValueError as error:
-        raise DatasetError(f"{path} must hold one node number a line: {error}") from error
+        raise DatasetError(
+            f"{path}: expected one node number a line, got something else: {error}"
+        ) from error
 
 
 def parse_nodes(

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
+from torch_geometric.utils import index_to_mask
 
 from zorro.arguments import check_choice
 from zorro.elements import (
@@ -491,7 +492,9 @@ class Explanation:
             explanation = rebuilt(cls, up_to_date(values))._without_false_claim()
             _check_sound(explanation)
         except ValueError as error:
-            raise InputError(f"values: not an explanation as to_dict writes it ({error})") from None
+            raise InputError(
+                f"values: expected an explanation as to_dict writes it, got another: {error}"
+            ) from None
         return explanation
 
     def _without_false_claim(self) -> Explanation:
@@ -510,7 +513,7 @@ class Explanation:
         try:
             values = parse(text)
         except ValueError as error:
-            raise InputError(f"text: not JSON ({error})") from None
+            raise InputError(f"text: expected JSON, got something else: {error}") from None
         if not isinstance(values, dict):
             raise InputError(f"text: expected a JSON object, got {type(values).__name__}")
         return cls.from_dict(values)
@@ -577,8 +580,8 @@ class Explanation:
         """Return ones for what is kept of a kind: for all of it if it is not selectable."""
         if kind not in self.selected:
             return torch.ones(size)
-        indicator = torch.zeros(size)
-        indicator[[_number(member) for member in self.selected[kind]]] = 1.0
+        kept = torch.tensor([_number(member) for member in self.selected[kind]], dtype=torch.long)
+        indicator: Tensor = index_to_mask(kept, size).float()
         return indicator
 
     def __repr__(self) -> str:
@@ -771,9 +774,15 @@ def _check_sound(explanation: Explanation) -> None:
             if is_edge != (kind in (EDGES, EDGE_ATTRIBUTES)):
                 raise ValueError(f"selected.{kind}: expected {_EXPECTED[is_edge]}, got {member}")
     if sum(each is not None for each in (e.predicted_class, e.value, e.ahead)) != 1:
-        raise ValueError("predicted_class: expected a class or a value, or what a link is ahead of")
+        raise ValueError(
+            "predicted_class: expected one of a class, a value and what a link is ahead of, got "
+            "none or several"
+        )
     if e.predicted_class is not None and not 0 <= e.predicted_class < len(e.probabilities):
-        raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
+        raise ValueError(
+            f"predicted_class: expected one of {len(e.probabilities)} classes, got "
+            f"{e.predicted_class}"
+        )
     for name, numbers, size in (
         ("query", e.query.seeds, graph.num_nodes),
         ("nodes", e.nodes, graph.num_nodes),
@@ -781,7 +790,9 @@ def _check_sound(explanation: Explanation) -> None:
         ("edges", [end for edge in e.edges for end in edge[:2]], graph.num_nodes),
     ):
         if numbers and not 0 <= min(numbers) <= max(numbers) < size:
-            raise ValueError(f"{name}: expected ids from 0 to {size - 1}")
+            raise ValueError(
+                f"{name}: expected ids from 0 to {size - 1}, got {min(numbers)} to {max(numbers)}"
+            )
     for name, part in (("fidelity", e.fidelity), ("search_fidelity", e.search_fidelity)):
         if not 0 <= part.hits <= part.samples or part.samples < 1:
             raise ValueError(f"{name}: expected hits of samples, got {part.hits} of {part.samples}")
@@ -793,9 +804,9 @@ def _check_sound(explanation: Explanation) -> None:
     if e.certificate is not None:
         reals += [e.certificate.bound, e.certificate.delta]
     if not all(map(math.isfinite, reals)):
-        raise ValueError("not all of its numbers are finite")
+        raise ValueError("numbers: expected finite ones, got some that are not")
     if e.status == "certified" and not e.certified:
-        raise ValueError("status: certified, without a certificate")
+        raise ValueError("status: expected a certificate with 'certified', got none")
 
 
 def _interval(estimate: FidelityEstimate) -> str:

@@ -28,8 +28,8 @@ class Masks:
     >>> Masks(nodes=-nodes)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
         ...
-    zorro.errors.InputError: nodes: expected finite values that are not negative: take
-    absolute values of signed importances
+    zorro.errors.InputError: nodes: expected finite values that are not negative,
+    got tensor([-1., -0., -0.]): take absolute values of signed importances
 
     Args:
         nodes: (n,), of the candidates.
@@ -50,6 +50,6 @@ class Masks:
                 raise InputError(f"{name}: expected a mask of one dimension, got {mask!r:.80}")
             if mask.numel() and (not bool(torch.isfinite(mask).all()) or float(mask.min()) < 0):
                 raise InputError(
-                    f"{name}: expected finite values that are not negative: take absolute values "
-                    "of signed importances"
+                    f"{name}: expected finite values that are not negative, got {mask!r:.80}: take "
+                    "absolute values of signed importances"
                 )

@@ -65,7 +65,9 @@ def method(name: str) -> Callable[[F], F]:
 
     def register(factory: F) -> F:
         if name in _METHODS and _METHODS[name] is not factory:
-            raise InputError(f"name: a method {name!r} is there already, choose another name")
+            raise InputError(
+                f"name: expected one that no method has yet, got {name!r}: choose another"
+            )
         _METHODS[name] = factory
         return factory
 
@@ -105,7 +107,9 @@ def methods_in(path: str | Path) -> tuple[str, ...]:
         spec.loader.exec_module(module)
         _FILES[path] = tuple(sorted(set(_METHODS) - before))
     if not _FILES[path]:
-        raise InputError(f"path: {path} registers no method: put @method(name) above a class")
+        raise InputError(
+            f"path: expected a file with methods, got {path}: put @method(name) above a class"
+        )
     return _FILES[path]
 
 

@@ -33,7 +33,7 @@ def accuracy(model: nn.Module, data: Data, mask: Tensor) -> float:
     check_labels(data.y, nodes=data.num_nodes)
     check_mask("mask", mask, nodes=data.num_nodes)
     if not bool(mask.any()):
-        raise InputError("mask must hold at least one node, got none")
+        raise InputError("mask: expected at least one node, got none")
     inputs = edge_inputs(model, data).passed
     scores = Predictor(model).scores(data.x, data.edge_index, inputs)  # (N, C)
     right = scores.argmax(dim=1) == data.y  # (N,)

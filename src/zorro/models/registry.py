@@ -99,7 +99,7 @@ def construct(
     check_choice("level", level, _ARCHITECTURES)
     for name, value in (("in_channels", in_channels), ("out_channels", out_channels)):
         if value < 1:
-            raise InputError(f"{name} must be at least 1, got {value}")
+            raise InputError(f"{name}: expected at least 1, got {value}")
     factory = factory_of(architecture, level=level)
     given = [f"{in_channels}, {out_channels}", *(f"{k}={v!r}" for k, v in options.items())]
     return _built(
@@ -204,7 +204,7 @@ def _find(name: str, known: Mapping[str, Callable[..., nn.Module]]) -> Factory:
     if name.lower() in known:
         return known[name.lower()]
     raise InputError(
-        f'model must be one of {", ".join(known)} or "package.module:Class", got '
+        f'model: expected one of {", ".join(known)} or "package.module:Class", got '
         f"{name!r}{hint(name, known)}"
     )
 
@@ -215,14 +215,18 @@ def _imported(name: str) -> Factory:
         found: Any = importlib.import_module(module_name)
     except Exception as error:  # whatever the module does when it is imported
         raise InputError(
-            f"model {name!r}: {module_name!r} cannot be imported ({error}): install it, or put "
-            f"its folder on PYTHONPATH"
+            f"model: expected a module that can be imported, got {name!r} ({error}): install "
+            f"{module_name!r}, or put its folder on PYTHONPATH"
         ) from error
     for part in path.split("."):
         if not hasattr(found, part):
-            raise InputError(f"model {name!r}: there is no {path!r} in {module_name!r}")
+            raise InputError(
+                f"model: expected a name in {module_name!r}, got {path!r}, which is not in it"
+            )
         found = getattr(found, part)
     if not callable(found):
-        raise InputError(f"model {name!r} must be a class or function, got {type(found).__name__}")
+        raise InputError(
+            f"model: expected a class or function, got {name!r}, a {type(found).__name__}"
+        )
     factory: Factory = found
     return factory

@@ -33,7 +33,7 @@ class TrainingSettings:
     >>> TrainingSettings(epochs=0)
     Traceback (most recent call last):
         ...
-    zorro.errors.InputError: epochs must be at least 1, got 0
+    zorro.errors.InputError: epochs: expected at least 1, got 0
 
     Args:
         epochs: passes over the training nodes.
@@ -49,11 +49,11 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
-            raise InputError(f"epochs must be at least 1, got {self.epochs}")
+            raise InputError(f"epochs: expected at least 1, got {self.epochs}")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise InputError(f"learning_rate must be a number above 0, got {self.learning_rate}")
+            raise InputError(f"learning_rate: expected a number above 0, got {self.learning_rate}")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise InputError(f"weight_decay must be a number ≥ 0, got {self.weight_decay}")
+            raise InputError(f"weight_decay: expected a number ≥ 0, got {self.weight_decay}")
         check_seed(self.seed)
 
 
@@ -122,14 +122,14 @@ def train(
     """
     if isinstance(data, StoredGraph):
         raise InputError(
-            "data: a stored graph can be explained but not trained on, which would run the model "
-            "on all of it: give the graph that it was made from"
+            "data: expected a graph in memory, got a stored one, which can be explained but not "
+            "trained on: give the graph that it was made from"
         )
     check_graph(data.x, data.edge_index)
     check_labels(data.y, nodes=data.num_nodes)
     check_mask("train_mask", data.get("train_mask"), nodes=data.num_nodes)
     if not bool(data.train_mask.any()):
-        raise InputError("train_mask must hold at least one node, got none")
+        raise InputError("train_mask: expected at least one node, got none")
     with seeded(settings.seed, data.x.device):
         model = construct(architecture, data.num_features, int(data.y.max()) + 1)
         model.to(data.x.device).train()

@@ -281,7 +281,7 @@ def _drawn(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
     drawn = noise.draw(x, seed=seed, query=query, samples=samples)
     if not x.is_floating_point() and drawn.dtype != x.dtype:
         raise InputError(
-            f"noise: {noise.name} must draw {x.dtype}, as the features are, got {drawn.dtype}"
+            f"noise: expected {x.dtype} of {noise.name}, as the features are, got {drawn.dtype}"
         )
     return drawn
 
@@ -293,8 +293,9 @@ def _zeros(features: Features) -> Tensor:
 def _real(noise: str, features: Features) -> Features:
     if not features.dtype.is_floating_point:
         raise InputError(
-            f"noise: {noise!r} gives numbers between the values of {features.dtype} features, "
-            "which may be no categories at all: use 'column-marginals', 'rows' or a function"
+            f"noise: expected 'column-marginals', 'rows' or a function for {features.dtype} "
+            f"features, got {noise!r}, whose numbers lie between the values and may be no "
+            "categories at all"
         )
     return features
 
@@ -302,7 +303,9 @@ def _real(noise: str, features: Features) -> Features:
 def _dense(noise: str, features: Features) -> Tensor:
     x = features.in_memory
     if x is None:
-        raise InputError(f"noise: {noise!r} needs features in memory, got stored ones")
+        raise InputError(f"noise: expected features in memory for {noise!r}, got stored ones")
     if x.layout != torch.strided:
-        raise InputError(f"noise: {noise!r} needs dense features: pass x.to_dense()")
+        raise InputError(
+            f"noise: expected dense features for {noise!r}, got sparse ones: pass x.to_dense()"
+        )
     return x

@@ -23,7 +23,7 @@ from zorro.runs.known import Known
 from zorro.runs.manifest import Manifest, describe
 from zorro.runs.run import Run, open_run
 from zorro.runs.store import Store
-from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
+from zorro.runs.task import LoadedTask, Outcome, Outcomes, Query, Task
 from zorro.runs.typed_graph import ManyTypedGraphs, TypedGraph
 
 _QUESTION = ("why_not", "contrast", "among", "top")
@@ -265,7 +265,7 @@ def _explain_all(
     if callable(options.get("output")):
         options["output"] = uncalled(options["output"])  # which knows how to travel
     queries = data.queries(asked)
-    task = GivenTask(model, data, options, data.question(question, queries), device)
+    task = LoadedTask(model, data, options, data.question(question, queries), device)
     every = [query.key for query in queries]
     recorded = record(
         Path(out),

@@ -49,8 +49,9 @@ class Failure:
     >>> run
     Run('runs/why-not': 1 of 2 nodes explained, 0 certified, 1 failed)
     >>> failure = run.failures()[0]
-    >>> failure.query.index, failure.error
-    (11, 'InputError: why_not: expected another class than the prediction of node 11, which is 1')
+    >>> print(failure.query, failure.error)  # doctest: +NORMALIZE_WHITESPACE
+    node 11 InputError: why_not: expected another class than the prediction of node 11,
+    got 1, which is predicted
 
     Args:
         query: what was asked about.
@@ -160,11 +161,16 @@ class Run:
         query = self._query(asked)
         for row in self.rows(key=query.key):
             if isinstance(row, Failure):
-                raise InputError(f"{query.kind}: {query.label} could not be explained: {row.error}")
+                raise InputError(
+                    f"{query.kind}: expected one that could be explained, got {query.label}: "
+                    f"{row.error}"
+                )
             if isinstance(row, DamagedRow):
                 raise RunError(f"{self.path}: {described(row, self.about)}")
             return row
-        raise InputError(f"{query.kind}: {query.label} has not been explained in {self.path}")
+        raise InputError(
+            f"{query.kind}: expected one that has been explained in {self.path}, got {query.label}"
+        )
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield the explanations that can be read; of damaged rows only `rows` tells."""

@@ -120,8 +120,8 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
-class GivenTask:
-    """Explanations of one model's answers, model and data being at hand.
+class LoadedTask:
+    """Explanations of one model's answers, model and data being in memory.
 
     Args:
         model: called as the data's explainer calls it.

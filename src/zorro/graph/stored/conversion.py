@@ -72,7 +72,7 @@ def _check(data: Data) -> None:
     check_graph(data.x, data.edge_index, sparse=True)
     if data.x.dtype not in (torch.float16, torch.float32, torch.float64):
         raise InputError(
-            f"x must be float16, float32 or float64 to be stored, got {data.x.dtype}: convert it "
+            f"x: expected float16, float32 or float64 to be stored, got {data.x.dtype}: convert it "
             f"with x.float()"
         )
     if data.get("y") is not None:

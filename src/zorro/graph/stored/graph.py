@@ -186,7 +186,7 @@ class StoredGraph:
     def to(self, device: str | torch.device) -> StoredGraph:
         """Return the graph itself: it is read on the CPU, and nowhere else."""
         if torch.device(device).type != "cpu":
-            raise InputError(f"device: a stored graph is read on the CPU, got {str(device)!r}")
+            raise InputError(f"device: expected the CPU for a stored graph, got {str(device)!r}")
         return self
 
     def get(self, name: str) -> Tensor | None:
@@ -247,7 +247,7 @@ def verify_stored(
     >>> verify_stored("club")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    zorro.errors.DatasetError: ...y.npy holds other values than its digest in graph.json says: ...
+    zorro.errors.DatasetError: ...y.npy: expected the values of its digest in graph.json, got ...
 
     Args:
         folder: of the graph.
@@ -289,19 +289,21 @@ def _arrays(folder: Path, record: Record, *, read_ahead: bool) -> dict[str, Tens
     arrays = {}
     shapes, types = record.shapes(), record.types()
     if min(record.nodes, record.features) < 1:
-        raise DatasetError(f"{folder} must have nodes and features: store the graph again")
+        raise DatasetError(
+            f"{folder}: expected nodes and features, got none: store the graph again"
+        )
     for name, shape in shapes.items():
         if name not in record.arrays:
             raise DatasetError(f"{folder} lists no array {name}: store the graph again")
         found, dtype = record.arrays[name].shape, record.arrays[name].dtype
         if dtype not in types.get(name, (dtype,)):
             wanted_types = " or ".join(types[name])
-            raise _unfit(folder, name, f"must hold {wanted_types}, got {dtype}")
+            raise _unfit(folder, name, f"expected {wanted_types}, got {dtype}")
         if len(found) != len(shape) or any(
             wanted not in (None, size) for wanted, size in zip(shape, found, strict=True)
         ):
             wanted = tuple("any" if size is None else size for size in shape)
-            raise _unfit(folder, name, f"must have shape {wanted}, got {found}")
+            raise _unfit(folder, name, f"expected shape {wanted}, got {found}")
         scattered = not read_ahead and name.startswith(_SCATTERED)
         arrays[name] = mapped(folder, name, record.arrays[name], scattered=scattered)
     for name in record.arrays.keys() - shapes.keys():
@@ -312,18 +314,19 @@ def _arrays(folder: Path, record: Record, *, read_ahead: bool) -> dict[str, Tens
     if record.sparse:
         ends["x_indptr"] = arrays["x_values"].numel()
         if arrays["x_columns"].numel() != ends["x_indptr"]:
-            raise _unfit(folder, "x_columns", f"must have {ends['x_indptr']} entries")
+            entries = arrays["x_columns"].numel()
+            raise _unfit(folder, "x_columns", f"expected {ends['x_indptr']}, got {entries} entries")
     for name, end in ends.items():
         first, last = int(arrays[name][0]), int(arrays[name][-1])
         if (first, last) != (0, end):
-            raise _unfit(folder, name, f"must run from 0 to {end}, got {first} to {last}")
+            raise _unfit(folder, name, f"expected values from 0 to {end}, got {first} to {last}")
     if int(arrays["column_counts"].sum()) != arrays["column_values"].numel():
-        raise _unfit(folder, "column_counts", "must add up to the number of column_values")
+        raise _unfit(folder, "column_counts", "expected as many as column_values, got others")
     return arrays
 
 
-def _unfit(folder: Path, name: str, expected: str) -> DatasetError:
-    return DatasetError(f"{path_of(folder, name)} {expected}: store the graph again")
+def _unfit(folder: Path, name: str, problem: str) -> DatasetError:
+    return DatasetError(f"{path_of(folder, name)}: {problem}: store the graph again")
 
 
 def _reopened(source: Source) -> StoredGraph:

@@ -166,7 +166,9 @@ def _around(
     """Return the neighbourhood of a node or of a link's ends, as `layout` lays it out."""
     query = explanation.query
     if edge_names is not None:
-        raise InputError(f"edge_names: expected none for an explanation of a {query.level}")
+        raise InputError(
+            f"edge_names: expected None for an explanation of a {query.level}, got names"
+        )
     kept = KeptEdges.of(explanation)
     if isinstance(edge_index, TypedEdgeIndex):
         reach = explanation.graph.hops if hops is None else hops

@@ -96,7 +96,9 @@ def compare(
     if hops is None:
         hops = max((graph.hops for graph in looked_at), default=None)
     if hops is None:
-        raise InputError("hops: expected a number, since no explanation says how far to look")
+        raise InputError(
+            "hops: expected a number, since no explanation says how far to look, got None"
+        )
     selected = sorted({node for panel in panels for node in panel.selected})
     kept = [panel.edges for panel in panels if panel.edges is not None]
     every = tuple({label: None for edges in kept for label in edges.labels})
@@ -233,7 +235,9 @@ def _mask_values(
     if masks.nodes is None:
         return None
     if candidates is None:
-        raise InputError(f"candidates: expected the ids of the nodes that {argument} speaks of")
+        raise InputError(
+            f"candidates: expected the ids of the nodes that {argument} speaks of, got None"
+        )
     if len(candidates) != masks.nodes.numel():
         raise InputError(
             f"{argument}: expected a mask of {len(candidates)} candidates, got "
