@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+TROUBLESHOOTING = "docs/troubleshooting.md"
+
 
 class ZorroError(Exception):
     """Base of every error that zorro raises on purpose.
@@ -14,6 +18,8 @@ class ZorroError(Exception):
     ...     print(type(error).__name__)
     InputError
     """
+
+    section: ClassVar[str | None] = None  # of the page on troubleshooting, that says more
 
 
 class InputError(ZorroError, ValueError):
@@ -38,6 +44,8 @@ class ModelError(ZorroError, RuntimeError):
         ...
     zorro.errors.ModelError: the model's output at node 2 is not usable: [nan, nan, inf]
     """
+
+    section = "refused"
 
 
 class CheckpointError(ZorroError, ValueError):

@@ -195,6 +195,7 @@ def test_a_model_that_raises_costs_its_node_alone(run, checkpoint, breaking, tmp
             "1 of 3 nodes could not be explained: node 39: ModelError: the model raised"
             in (result.err.splitlines()[-1])
         )
+        assert "docs/troubleshooting.md#refused" in result.err.splitlines()[-1]
     assert [explanation.node for explanation in read(out)] == [5, 6]
     assert result.err.splitlines()[-1].endswith("--retry-failed to try them again")
     assert "1 failed" in run("explain", *words, "--out", out, "--retry-failed").err
@@ -306,6 +307,7 @@ def test_a_claim_about_too_few_hops_is_not_counted_as_certified(run, checkpoint)
     assert "0 of 2 are certified." in result.out
     said = " ".join(result.out.split())
     assert "nodes more than 0 hops away matter too, and kept their true features." in said
+    assert "Conditional for 5, 6: see docs/troubleshooting.md#conditional." in said
 
 
 def test_kinds_and_groups_of_nodes(run, checkpoint, graph_file):
