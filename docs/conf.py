@@ -51,7 +51,8 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 
 # In docstrings `name` is code, as in Markdown.
 default_role = "literal"
-templates_path = ["_templates"]
+# Absolute, since autosummary looks for its templates from the checkout's root.
+templates_path = [str(Path(__file__).parent / "_templates")]
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"

@@ -36,7 +36,7 @@ def check_graph(
     >>> check_graph(torch.ones(3, 2), torch.tensor([[0, 1], [1, 3]]))
     Traceback (most recent call last):
         ...
-    zorro.errors.InputError: edge_index must name nodes from 0 to 2 (x has 3 rows), got 3
+    zorro.errors.InputError: edge_index: expected nodes from 0 to 2 (x has 3 rows), got 3
 
     Args:
         x: (N, d).

@@ -28,8 +28,8 @@ class Masks:
     >>> Masks(nodes=-nodes)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
         ...
-    zorro.errors.InputError: nodes: expected finite values that are not negative: take
-    absolute values of signed importances
+    zorro.errors.InputError: nodes: expected finite values that are not negative,
+    got tensor([-1., -0., -0.]): take absolute values of signed importances
 
     Args:
         nodes: (n,), of the candidates.

@@ -33,7 +33,7 @@ class TrainingSettings:
     >>> TrainingSettings(epochs=0)
     Traceback (most recent call last):
         ...
-    zorro.errors.InputError: epochs must be at least 1, got 0
+    zorro.errors.InputError: epochs: expected at least 1, got 0
 
     Args:
         epochs: passes over the training nodes.

@@ -49,8 +49,9 @@ class Failure:
     >>> run
     Run('runs/why-not': 1 of 2 nodes explained, 0 certified, 1 failed)
     >>> failure = run.failures()[0]
-    >>> failure.query.index, failure.error
-    (11, 'InputError: why_not: expected another class than the prediction of node 11, which is 1')
+    >>> print(failure.query, failure.error)  # doctest: +NORMALIZE_WHITESPACE
+    node 11 InputError: why_not: expected another class than the prediction of node 11,
+    got 1, which is predicted
 
     Args:
         query: what was asked about.
