@@ -51,7 +51,7 @@ INSIDE = {
         "ranking inquiry guarding"
     ),
     "explanation": (
-        "sentence band notebook formats members losses typed explanation typed_masks making "
+        "written sentence band notebook formats members losses typed explanation typed_masks making "
         "importance meter"
     ),
     "pyg": "levels hetero_levels calls algorithm",

@@ -15,7 +15,7 @@ from zorro.audit.share import Share
 from zorro.audit.suspicious import CONFIDENT, Suspicion
 from zorro.audit.telltale import Telltale, telltale_of
 from zorro.audit.uses import Use
-from zorro.explanation.sentence import percent
+from zorro.explanation.written import percent, times
 from zorro.graph.names import Names
 
 Gravity = Literal["alarm", "notice", "note"]
@@ -102,7 +102,7 @@ class _Teller:
             if use.share.lower > _HUB and _beyond_chance(use):
                 yield self._hub(use, profile, mine)
         for use in profile.kinds:
-            if use.what == "training" and _beyond_chance(use, times=1.25):
+            if use.what == "training" and _beyond_chance(use, least=1.25):
                 yield self._training(use, profile, mine)
             if use.what == "own" and use.share.upper < 0.5:
                 yield self._without_own(use, profile, mine)
@@ -260,8 +260,7 @@ class _Teller:
         """Say how much more often that is than by chance, and than in other classes."""
         said = []
         if use.lift is not None:
-            times = f"{use.lift:.2g}" if use.lift < 100 else f"{use.lift:,.0f}"
-            said.append(f"{times} times as often as by chance")
+            said.append(f"{times(use.lift)} times as often as by chance")
         if use.elsewhere is not None:
             said.append(f"{percent(use.elsewhere.value)} elsewhere")
         if use.present is not None and use.present < 0.5:
@@ -269,10 +268,10 @@ class _Teller:
         return said
 
 
-def _beyond_chance(use: Use, *, times: float = _TIMES_CHANCE) -> bool:
+def _beyond_chance(use: Use, *, least: float = _TIMES_CHANCE) -> bool:
     if use.expected is None:
         return True  # nobody knows
-    return use.q_value <= _SURE and use.share.lower >= times * use.expected
+    return use.q_value <= _SURE and use.share.lower >= least * use.expected
 
 
 def _percent(share: Share, further: Sequence[str] = ()) -> str:

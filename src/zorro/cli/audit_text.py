@@ -12,7 +12,7 @@ from rich.table import Table
 
 from zorro.audit import Audit, ClassProfile, Median, Share, Use
 from zorro.cli.terminal import show_fitted
-from zorro.explanation.sentence import percent
+from zorro.explanation.written import percent, times
 from zorro.graph.names import Names, label
 from zorro.runs import Run
 
@@ -72,7 +72,7 @@ def _classes(classes: Sequence[ClassProfile], names: Names) -> Table:
 
 
 def _used(use: Use, names: Names) -> str:
-    lift = "" if use.lift is None else f", ×{use.lift:.2g}"
+    lift = "" if use.lift is None else f", ×{times(use.lift)}"
     return f"{names.of_feature(int(use.what))} {percent(use.share.value)}{lift}"
 
 

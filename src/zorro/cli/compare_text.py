@@ -13,7 +13,7 @@ from rich.table import Table
 from zorro.audit import ClassShift, FeatureShift, RunComparison, Share
 from zorro.audit.comparison import Grounds
 from zorro.cli.terminal import show_fitted
-from zorro.explanation.sentence import percent
+from zorro.explanation.written import hundredths, percent
 from zorro.graph.names import Names
 from zorro.question import About
 
@@ -73,7 +73,7 @@ def _classes(classes: Sequence[ClassShift], names: Names) -> Table:
             f"{len(one.keys):,}",
             "–" if one.changed is None else percent(one.changed.value),
             percent(one.jaccard),
-            *("–" if value is None else f"{value:.2f}" for value in (one.there, one.back)),
+            *("–" if value is None else hundredths(value) for value in (one.there, one.back)),
             escape("; ".join(_shift(shift, names) for shift in one.features)),
         )
     return table

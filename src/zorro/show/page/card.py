@@ -10,6 +10,7 @@ from zorro.explanation import Explanation
 from zorro.explanation.notebook import card
 from zorro.explanation.sentence import phrases
 from zorro.explanation.typed import named_member
+from zorro.explanation.written import interval
 from zorro.graph.names import Names, label
 from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.drawing import svg
@@ -55,8 +56,7 @@ def _lines(explanation: Explanation, around: Surroundings) -> list[tuple[str, st
         *((name, _listed(texts)) for kind, (name, texts) in kept.items() if kind in e.selected),
         (
             "fidelity",
-            f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}] on "
-            f"{fidelity.samples:,} unseen samples",
+            f"{interval(fidelity)} on {fidelity.samples:,} unseen samples",
         ),
         ("status", e.status),
     ]
