@@ -50,8 +50,8 @@ class Condition:
         value = figures[self.figure]
         if math.isnan(value):
             raise InputError(
-                f"--fail-on: {self.figure} was not measured, which takes both models: name them, "
-                "or ask for another figure"
+                f"--fail-on: {self.figure} was not measured, which takes both models and an answer "
+                "that both give: name the models, or ask for another figure"
             )
         return _COMPARES[self.sign](value, self.limit)
 

@@ -41,7 +41,8 @@ def show(result: RunComparison, about: About, names: Names, *, console: Console)
     ]
     for line in lines:
         console.print(line, markup=False, highlight=False)
-    show_fitted(_classes(result.classes, names), console)
+    if result.classes:
+        show_fitted(_classes(result.classes, names), console)
     for moved in result.moved:
         console.print(f"\n[bold red]moved[/]  {escape(_said(moved, names))}", highlight=False)
     changed = [pair.key for pair in result.pairs if pair.grounds == "changed"]
@@ -54,6 +55,8 @@ def show(result: RunComparison, about: About, names: Names, *, console: Console)
 
 def _grounds(result: RunComparison) -> list[str]:
     same = result.changed_predictions.total - result.changed_predictions.count
+    if not same:
+        return ["so there are no grounds to compare"]
     lines = [f"of the {same:,} others, sets share {percent(result.jaccard)} of their elements"]
     if result.changed_grounds is not None:
         counts = Counter(pair.grounds for pair in result.pairs if pair.same)
