@@ -51,8 +51,8 @@ INSIDE = {
         "ranking inquiry guarding"
     ),
     "explanation": (
-        "sentence band notebook formats members losses typed explanation typed_masks making "
-        "importance meter"
+        "written sentence band notebook formats members losses typed explanation typed_masks "
+        "making importance meter"
     ),
     "pyg": "levels hetero_levels calls algorithm",
     "audit": (

@@ -57,7 +57,8 @@ class Condition:
         if math.isnan(value):
             raise InputError(
                 f"--fail-on: expected a figure that was measured, got {self.figure}, which takes "
-                "both models: name them, or ask for another figure"
+                "both models and an answer that both give: name the models, or ask for another "
+                "figure"
             )
         return _COMPARES[self.sign](value, self.limit)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import fisher_exact, mannwhitneyu
+from scipy.stats import hypergeom, mannwhitneyu
 
 from zorro.audit.cases import Case
 from zorro.audit.setting import Labels
@@ -17,6 +17,7 @@ from zorro.audit.share import Median, Share, adjusted
 _FEWEST = 3  # explanations of either side that are compared
 _BINS = 10  # of a joint density, per axis
 _DIFFERS = 0.05  # the false discovery rate
+SHARES = ("probability", "predicted homophily", "true homophily", "training share")
 
 
 @dataclass(frozen=True)
@@ -67,22 +68,27 @@ class TypicalFeature:
     >>> from zorro.data import karate_club
     >>> club = karate_club()
     >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
-    >>> found = [votes.explain(node) for node in (4, 5, 6, 10, 16, 11, 12, 17, 19, 21, 7, 1, 3)]
-    >>> all_of_1 = dict.fromkeys(range(34), 1)  # as if nobody were of another community
-    >>> [typical] = audit(found, truth=all_of_1).error_features
+    >>> found = [votes.explain(node) for node in (0, 2, 11, 12, 17, 19, 21, 1, 3, 7, 13)]
+    >>> sorted({explanation.features for explanation in found})  # all of them answered 1
+    [(0, 1), (1,)]
+    >>> truth = {e.node: 0 if 0 in e.features else 1 for e in found}  # as if 0 misled the model
+    >>> [typical] = audit(found, truth=truth).error_features
     >>> typical.feature, typical.wrong, typical.right
-    (3, Share(1.00 [0.48, 1.00], 5/5), Share(0.00 [0.00, 0.37], 0/8))
+    (0, Share(1.00 [0.59, 1.00], 7/7), Share(0.00 [0.00, 0.60], 0/4))
 
     Args:
         feature: its column.
-        wrong: its share of the explanations of wrong answers.
-        right: its share of those of right answers.
-        q_value: of its being no more frequent in those of wrong answers, over all features.
+        wrong: the share of the explanations of wrong answers that keep it.
+        right: the share of the explanations of right answers that keep it.
+        expected: the share of right ones that would keep it, had they the classes of the wrong
+            ones.
+        q_value: of there being no difference among answers of the same class.
     """
 
     feature: int
     wrong: Share
     right: Share
+    expected: float
     q_value: float
 
 
@@ -151,7 +157,11 @@ def contrasts_of(
 
 
 def typical_features(cases: Sequence[Case], *, confidence: float) -> list[TypicalFeature]:
-    """Return the features that are typical of errors, by Fisher's exact test, surest first."""
+    """Return the features that are typical of errors, surest first.
+
+    By Fisher's exact test with the class of the answer held fixed: the words of a class that is
+    often given wrongly are not typical of its errors for that.
+    """
     sides = {side: [case for case in cases if case.is_right is side] for side in (True, False)}
     if min(map(len, sides.values())) < _FEWEST:
         return []
@@ -160,27 +170,58 @@ def typical_features(cases: Sequence[Case], *, confidence: float) -> list[Typica
     )
     totals = len(sides[True]), len(sides[False])
     features = sorted(wrong)
-    p_values = [
-        float(
-            fisher_exact(
-                np.array([[wrong[f], totals[1] - wrong[f]], [right[f], totals[0] - right[f]]]),
-                alternative="greater",
-            ).pvalue
-        )
-        for f in features
-    ]
+    strata: dict[int | None, list[Case]] = defaultdict(list)
+    for case in (*sides[True], *sides[False]):
+        strata[case.answer].append(case)
+    p_values = _by_chance(features, wrong, list(strata.values()))
     q_values = adjusted(p_values, tests=len({*right, *wrong}))
     found = [
         TypicalFeature(
             f,
             Share(wrong[f], totals[1], confidence),
             Share(right[f], totals[0], confidence),
+            _expected(f, strata.values()),
             float(q),
         )
         for f, q in zip(features, q_values, strict=True)
         if q <= _DIFFERS
     ]
     return sorted(found, key=lambda it: (it.q_value, it.feature))
+
+
+def _by_chance(
+    features: Sequence[int], wrong: Counter[int], strata: Sequence[Sequence[Case]]
+) -> list[float]:
+    """Return the probability that so many wrong answers keep each feature, by chance alone.
+
+    Chance deals out the wrong answers among those of each class, as many as there are. The number
+    of them that keep a feature is a sum of hypergeometric ones.
+    """
+    distributions = {feature: np.ones(1) for feature in features}
+    for cases in strata:
+        errors = sum(case.is_right is False for case in cases)
+        kept = Counter(feature for case in cases for feature in case.features)
+        for feature in distributions.keys() & kept.keys():
+            most = min(kept[feature], errors)
+            chances = hypergeom.pmf(np.arange(most + 1), len(cases), kept[feature], errors)
+            distributions[feature] = np.convolve(distributions[feature], chances)
+    return [min(1.0, float(distributions[f][wrong[f] :].sum())) for f in features]
+
+
+def _expected(feature: int, strata: Iterable[Sequence[Case]]) -> float:
+    """Return how often right answers with the classes of the wrong ones would keep a feature.
+
+    Classes without right answers say nothing, and are left out.
+    """
+    wrongs, kept = 0, 0.0
+    for cases in strata:
+        right = [case for case in cases if case.is_right]
+        if not right:
+            continue
+        errors = len(cases) - len(right)
+        wrongs += errors
+        kept += errors * sum(feature in case.features for case in right) / len(right)
+    return kept / wrongs if wrongs else 0.0
 
 
 def density_of(

@@ -23,11 +23,11 @@ from zorro.elements import (
 )
 from zorro.errors import TROUBLESHOOTING
 from zorro.explanation.typed import listed_by_type
+from zorro.explanation.written import interval
 from zorro.graph.names import LINK_CLASSES, Labels, LabelsByType, Names, label
 from zorro.question import Level
 
 if TYPE_CHECKING:
-    from zorro.evaluation import FidelityEstimate
     from zorro.explanation import Explanation, Parameters
     from zorro.explanation.explanation import Status
     from zorro.runs import Known
@@ -99,7 +99,7 @@ def _overview(explanations: Sequence[Explanation], known: Known) -> Table:
             _predicted(e, known.names),
             _truth(e, known),
             " × ".join(str(len(e.elements(kind))) for kind in e.selected),
-            _interval(e.fidelity),
+            interval(e.fidelity),
             e.status,
             f"{e.seconds:.1f}",
         )
@@ -161,10 +161,6 @@ def _can_be_right(explanation: Explanation) -> bool:
     if explanation.predicted_class is None:
         return False
     return names is None or len(explanation.probabilities) == len(names)
-
-
-def _interval(estimate: FidelityEstimate) -> str:
-    return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
 
 
 def _noise(asked: Parameters) -> str:

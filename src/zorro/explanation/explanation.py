@@ -48,6 +48,7 @@ from zorro.explanation.typed import (
     named_member,
     nodes_by_type,
 )
+from zorro.explanation.written import hundredths, interval
 from zorro.files.plain_json import parse
 from zorro.files.typed_values import rebuilt
 from zorro.graph.names import Names, label
@@ -588,7 +589,7 @@ class Explanation:
         return (
             f"Explanation({self.query} → {self.answer}{self._against()}: "
             f"{self._counts}, fidelity "
-            f"{_interval(self.fidelity)}, {self.status})"
+            f"{interval(self.fidelity)}, {self.status})"
         )
 
     def __str__(self) -> str:
@@ -628,7 +629,7 @@ class Explanation:
 
     def _how_sure(self) -> str:
         if self.predicted_class is not None:
-            return f" (probability {self.probability:.2f})"
+            return f" (probability {hundredths(self.probability)})"
         least = self.least_tolerance
         return "" if least is None else f" ({least:.3g} would have been enough)"
 
@@ -644,8 +645,8 @@ class Explanation:
             *([("order", self._order)] if self.losses else []),
             (
                 "fidelity",
-                f"{_interval(self.fidelity)} on {self._measured_on()} "
-                f"({seen.value:.2f} on the {seen.samples} of the search)",
+                f"{interval(self.fidelity)} on {self._measured_on()} "
+                f"({hundredths(seen.value)} on the {seen.samples} of the search)",
             ),
             *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
             ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, {self._redrawn})"),
@@ -663,7 +664,10 @@ class Explanation:
         if self.types is not None:
             members = [member for members in self.ordered(kind) for member in members]
             return listed_by_type(kind, members, self.types)
-        lost = {loss.members: f" ({loss.value:+.2f})" for loss in _turned(self.loss(kind))}
+        lost = {
+            loss.members: f" ({hundredths(loss.value, signed=True)})"
+            for loss in _turned(self.loss(kind))
+        }
         return _listed(
             [
                 f"{'+'.join(names.member(kind, member) for member in members)}"
@@ -758,7 +762,7 @@ def _claim(certificate: Certificate) -> str:
 
 def _chance(chance: FidelityEstimate, tau: float) -> str:
     return (
-        f"{_interval(chance)} of random inputs get this answer; the set is to add {tau:g} of what "
+        f"{interval(chance)} of random inputs get this answer; the set is to add {tau:g} of what "
         "is left"
     )
 
@@ -807,10 +811,6 @@ def _check_sound(explanation: Explanation) -> None:
         raise ValueError("numbers: expected finite ones, got some that are not")
     if e.status == "certified" and not e.certified:
         raise ValueError("status: expected a certificate with 'certified', got none")
-
-
-def _interval(estimate: FidelityEstimate) -> str:
-    return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
 
 
 def _listed(texts: Sequence[str], *, most: int = 20) -> str:

@@ -21,7 +21,7 @@ Plain = dict[str, Any]
 
 _MOST_DRAWN = 400_000  # bytes of drawings; the cases that are named first come first
 _MOST_SUSPICIOUS = 200
-_DIGITS = 6
+_DIGITS = 7
 _MOST_GROUPS = 40
 _LEFT_OUT: Plain = {"steps": [], "losses": None, "alternatives": []}
 

@@ -97,6 +97,8 @@ def compare_runs(result: RunComparison, *, names: Names | None = None) -> Figure
         )
     known = names or Names()
     classes = result.classes
+    if not classes:
+        raise InputError("result: expected answers that both models give, got none")
     labels = [
         _short("all" if one.answer is None else known.of_class(one.answer)) for one in classes
     ]

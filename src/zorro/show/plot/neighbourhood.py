@@ -14,6 +14,7 @@ from torch_geometric.data import HeteroData
 from zorro.elements.space import BLOCKS
 from zorro.errors import InputError
 from zorro.explanation import Explanation
+from zorro.explanation.written import interval
 from zorro.graph.edge_index import Edges, EdgesByReceiver
 from zorro.graph.names import LINK_CLASSES, Labels, Names, check_labels, label
 from zorro.question import Level, Query
@@ -364,11 +365,7 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
         for block in blocks
         if block
     )
-    return (
-        f"{_asked(query, node_names)} → {name}\n"
-        f"{size}, fidelity "
-        f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}]"
-    )
+    return f"{_asked(query, node_names)} → {name}\n{size}, fidelity {interval(fidelity)}"
 
 
 def _asked(query: Query, node_names: Labels | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zorro.elements import KINDS, Kind
 from zorro.elements.edges import named
 from zorro.explanation import Explanation, Step
+from zorro.explanation.written import hundredths
 from zorro.graph.names import Labels, check_labels
 from zorro.show import palette
 from zorro.show.plot.arguments import check_explanation
@@ -140,8 +141,9 @@ def _draw_claim(axes: Axes, explanation: Explanation, at: float) -> None:
         color=_FRESH,
         capsize=4,
         markersize=6,
-        label=f"{fidelity.value:.2f} on {fidelity.samples} unseen samples\n"
-        f"[{fidelity.lower:.2f}, {fidelity.upper:.2f}] at {fidelity.confidence:.0%}",
+        label=f"{hundredths(fidelity.value)} on {fidelity.samples} unseen samples\n"
+        f"[{hundredths(fidelity.lower)}, {hundredths(fidelity.upper)}] "
+        f"at {fidelity.confidence:.0%}",
     )
     certificate = explanation.certificate
     if certificate is not None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from zorro.elements import FEATURES, KINDS, NODES
 from zorro.elements.groups import gathered
 from zorro.evaluation import FidelityEstimate
+from zorro.explanation.written import percent
 from zorro.methods import Masks, Subject, build_with, evaluate
 from zorro.model.predictor import probabilities
 from zorro.question import Query
@@ -98,7 +99,7 @@ def _shown(
             [f", {method} ranks ", 0],
             [" × ".join(names.counted(kind, count) for kind, count in sizes.items()), 1],
             [" highest; with all else random the prediction stays in ", 0],
-            [f"{fidelity.value:.0%}", 1],
+            [percent(fidelity.value), 1],
             [f" of {fidelity.samples} random worlds.", 0],
         ],
         **kept,
