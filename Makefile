@@ -39,6 +39,7 @@ slow-test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/oxlint --deny-warnings src/zorro/show
 	$(BIN)/mypy
 
 # The documentation, from Markdown and docstrings: build/docs/index.html.
