@@ -8,7 +8,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test slow-test lint docs release accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages audit clean
+.PHONY: demo test slow-test coverage lint docs release accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages audit clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -36,9 +36,15 @@ test: $(STAMP)
 slow-test: $(STAMP)
 	$(BIN)/python -m pytest -m slow
 
+# What share of the library's lines and branches the tests run; slower than the tests alone.
+# TESTS="tests/search tests/noise" measures with a part of them and prints the table.
+coverage: $(STAMP)
+	$(BIN)/python benchmarks/covered.py $(if $(TESTS),--out /dev/stdout $(TESTS))
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/oxlint --deny-warnings src/zorro/show
 	$(BIN)/mypy
 
 # The documentation, from Markdown and docstrings: build/docs/index.html. Its links are checked.

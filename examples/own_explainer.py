@@ -46,7 +46,8 @@ def main() -> None:
     for _ in range(100):
         optimiser.zero_grad()
         scores = model(data.x, data.edge_index)[data.train_mask]
-        torch.nn.functional.cross_entropy(scores, data.y[data.train_mask]).backward()
+        loss = torch.nn.functional.cross_entropy(scores, data.y[data.train_mask])
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     subjects = Subjects(model, data.x, data.edge_index)
     for name in ("occlusion", "grad-input", "empty"):

@@ -64,8 +64,9 @@ def refusal_of_a_figure(found: Explanation) -> str:
 def cli() -> None:
     """The command: all of the demo, and the page that it writes."""
     subprocess.run([COMMAND, "doctor"], check=True, stdout=subprocess.DEVNULL)
-    demo = [COMMAND, "demo", "--epochs", "20", "--out", "shown"]
-    subprocess.run(demo, check=True, capture_output=True)
+    subprocess.run(
+        [COMMAND, "demo", "--epochs", "20", "--out", "shown"], check=True, capture_output=True
+    )
     assert Path("shown/report.html").stat().st_size > 100_000
 
 

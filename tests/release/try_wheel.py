@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import sys
 import tarfile
 import tempfile
 import venv
@@ -80,4 +79,4 @@ def smoke(environment: Path, extra: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

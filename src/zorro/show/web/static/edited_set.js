@@ -8,7 +8,7 @@ window.zorro = window.zorro || {};
 zorro.editedSet = function (kinds, found, start, onChange) {
   const first = copy(found);
   let now = start ? copy(start) : first;
-  let before = start ? [first] : [];
+  const before = start ? [first] : [];
   let undone = [];
   // All that was ever in, in the order in which it came, so that it can be taken in again.
   const seen = copy(found);

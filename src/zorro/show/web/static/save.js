@@ -58,7 +58,12 @@ zorro.save = (function () {
     svg.append(make("rect", {width: "100%", height: "100%", fill: surfaceOf(style)}));
     const text = (x, y, content, size, weight = 400) => {
       const mark = make("text", {
-        ...{x, y, fill: ink, "font-family": font, "font-size": size, "font-weight": weight},
+        x,
+        y,
+        fill: ink,
+        "font-family": font,
+        "font-size": size,
+        "font-weight": weight,
       });
       mark.textContent = content;
       svg.append(mark);
