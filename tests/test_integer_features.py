@@ -158,7 +158,9 @@ def test_noise_keeps_to_the_columns_own_values(noise, sparse, dtype):
 @pytest.mark.parametrize("noise", ["gaussian", "means"])
 def test_noise_between_the_values_is_refused(noise):
     x, edge_index = a_graph()
-    with pytest.raises(InputError, match=f"noise: '{noise}' .*int64.* use 'column-marginals'"):
+    with pytest.raises(
+        InputError, match=f"noise: expected 'column-marginals', .*int64 features, got '{noise}'"
+    ):
         Zorro(made(Embeds, 2), x, edge_index, noise=noise)
 
 

@@ -356,7 +356,9 @@ def test_a_phenomenon_that_is_not_predicted_is_refused_before_the_search():
 
 def test_a_cut_that_changes_the_prediction_is_refused():
     explainer = explainer_of(hops=0, halo=0, check="none")  # no neighbours: all scores are zero
-    with pytest.raises(InputError, match="node 0: expected class 0, which is explained, got 2"):
+    with pytest.raises(
+        InputError, match=r"node 0: expected class 0, which is explained, got 2 from PyG"
+    ):
         explainer(X, RING, index=0)
 
 

@@ -136,7 +136,7 @@ def test_a_value_round_trips_and_reads_well(regressor):
     with pytest.raises(InputError, match="expected one of a class"):
         _ = explanation.probability
     broken = {**json.loads(explanation.to_json()), "value": None}
-    with pytest.raises(InputError, match="a class or a value"):
+    with pytest.raises(InputError, match="predicted_class: expected one of a class, a value"):
         Explanation.from_dict(broken)
 
 

@@ -140,7 +140,7 @@ def selecting(nodes):
 
 
 DAMAGES = {
-    "not JSON": ({"explanation": "{"}, "not JSON"),
+    "not JSON": ({"explanation": "{"}, "text: expected JSON"),
     "deep": ({"explanation": DEEP}, "nested too deeply"),
     "deep inside": ({"explanation": explained()[:-1] + ', "more": ' + DEEP}, "nested too deeply"),
     "a list": ({"explanation": "[]"}, "expected a JSON object, got list"),
@@ -152,7 +152,10 @@ DAMAGES = {
         {"explanation": made_explanation(8, status="reached").to_json(), "status": "reached"},
         "node, status or certified: not those",
     ),
-    "an empty claim": ({"explanation": explained(certificate=None)}, "without a certificate"),
+    "an empty claim": (
+        {"explanation": explained(certificate=None)},
+        "expected a certificate with 'certified', got none",
+    ),
     "no nodes": ({"explanation": selecting(7)}, "selected.nodes: expected a list, got 7"),
     "text as node": ({"explanation": selecting(["a"])}, "expected a whole number, got 'a'"),
     "far node": ({"explanation": selecting([40])}, "nodes: expected ids from 0 to 39"),

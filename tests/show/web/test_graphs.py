@@ -184,7 +184,7 @@ def test_what_cannot_be_measured_is_named(client, run, changed, said):
 def test_other_methods_explain_no_graphs(client):
     answer = client.post("/api/explain", json={"run": 0, "query": 0, "method": "grad"})
     assert answer.status_code == 422
-    assert answer.json()["error"] == "method: expected one of zorro"
+    assert answer.json()["error"] == "method: expected one of zorro, got 'grad'"
 
 
 def test_other_graphs_are_refused(runs, model):
