@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 from PIL import Image
 
@@ -36,13 +37,17 @@ Printed = Callable[[str, str | None], None]
 def run_page(page: Path, on_block: Printed) -> None:
     """Run all blocks of a page as one session, in the current folder."""
     text = page.read_text(encoding="utf-8")
-    session: dict[str, object] = {"__name__": "__page__"}
-    for block in _BLOCK.finditer(text):
-        line = text.count("\n", 0, block.start("code"))
-        code = compile("\n" * line + block["code"], str(page), "exec")
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(code, session)
-        on_block(out.getvalue(), block["shown"])
+    session = ModuleType("__page__")
+    sys.modules[session.__name__] = session  # PyG looks up the module of a layer
+    try:
+        for block in _BLOCK.finditer(text):
+            line = text.count("\n", 0, block.start("code"))
+            code = compile("\n" * line + block["code"], str(page), "exec")
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(code, session.__dict__)
+            on_block(out.getvalue(), block["shown"])
+    finally:
+        del sys.modules[session.__name__]
 
 
 def pictures(page: Path) -> list[str]:

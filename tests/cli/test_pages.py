@@ -13,6 +13,7 @@ from PIL import Image
 from test_documents import DOCUMENTS, blocks, run_all, words_of
 
 import zorro
+from zorro.evaluation.traced.layers.registry import LAYERS
 from zorro.methods import registry
 
 ROOT = Path(__file__).parents[2]
@@ -31,8 +32,12 @@ LARGEST_PICTURE = 80_000  # bytes, in the gallery
 
 @pytest.fixture
 def _own_registry(monkeypatch):
-    """Forget the methods that a page registers."""
+    """Forget the methods and layers that a page registers."""
     monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
+    before = dict(LAYERS)
+    yield
+    LAYERS.clear()
+    LAYERS.update(before)
 
 
 @pytest.mark.usefixtures("_own_registry")
@@ -87,6 +92,15 @@ def test_code_that_is_not_run_could_be(page, code):
         assert name in before
         options = inspect.signature(getattr(zorro, name)).parameters
         assert {option.arg for option in call.keywords} <= set(options)
+
+
+def test_what_is_named_of_a_report_stands_in_reports():
+    text = (ROOT / "docs/reading_report.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\*\*(.+?)\*\*", text))
+    assert len(named) > 5
+    files = [*ROOT.glob("src/zorro/show/**/*.js"), *ROOT.glob("src/zorro/show/**/*.html")]
+    pages = [file.read_text(encoding="utf-8") for file in files]
+    assert {name for name in named if not any(name in page for page in pages)} == set()
 
 
 def test_most_pages_show_something():
