@@ -149,7 +149,8 @@ def opened(path: Path) -> tuple[float, int]:
             times.append(time.perf_counter() - began)
             page.close()
         serious = 0
-        for width, scheme in ((1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")):
+        views: Any = ((1280, "light"), (390, "dark"), (1280, "dark"), (390, "light"))
+        for width, scheme in views:
             context: Any = browser.new_context(
                 viewport={"width": width, "height": 900}, color_scheme=scheme
             )
