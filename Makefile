@@ -41,10 +41,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The documentation, from Markdown and docstrings: build/docs/index.html.
+# The documentation, from Markdown and docstrings: build/docs/index.html. Its links are checked.
 docs: $(DOCS_STAMP)
 	rm -rf build/docs docs/api/generated
 	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/docs
+	$(BIN)/python docs/check_links.py build/docs
 	@echo "The documentation: file://$(abspath build/docs/index.html)"
 
 # Wheel and sdist, tried in empty environments: without extras, and with each of the light ones.

@@ -41,7 +41,7 @@ from zorro.explanation import losses, making
 from zorro.models import TrainingSettings, build, checkpoint, train
 from zorro.runs import Run, open_run
 from zorro.show import audit_page
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 
 RESULTS = Path(__file__).parent / "results"
 AXE = Path(__file__).parents[1] / "tests" / "browser" / "vendor" / "axe.min.js"
@@ -104,8 +104,8 @@ def audited(run: Run) -> list[Row]:
     found = made_with.loaded(run, {}, otherwise="nothing can be measured")
     assert found is not None
     names = made_with.names_in(run, found)
-    ground = ground_of(**made_with.as_shown(run, found))
-    ground.asked_by(run)
+    inputs = run_inputs(**made_with.as_shown(run, found))
+    inputs.asked_by(run)
     options = {**found.data.audited(), "model": found.model, "model_kwargs": found.model_kwargs}
     took: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -113,7 +113,7 @@ def audited(run: Run) -> list[Row]:
         with clocked(took, "audit"):
             audit = run.audit(**options, names=names)
         with clocked(took, "page"):
-            size = audit_page.write(run, audit, page, ground=ground)
+            size = audit_page.write(run, audit, page, inputs=inputs)
         usable, serious = opened(page)
     every = f"{audit.explanations:,} nodes of Cora, GCN"
     return [

@@ -12,7 +12,7 @@ from made_runs import made_explanation, made_run, ring, small_model
 from zorro.explanation.written import hundredths, percent, times
 from zorro.graph.names import Names
 from zorro.show import audit_page
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 
 ALLOWED = ("file:", "data:")  # nothing from a network
 MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
@@ -39,9 +39,9 @@ def written(tmp_path_factory) -> str:
         features=[f"{number} {MARKUP}" for number in range(5)],
         nodes={7: f"seven {MARKUP}"},
     )
-    ground = ground_of(model=model, **graph, names=names)
+    inputs = run_inputs(model=model, **graph, names=names)
     audited = run.audit(model=model, **graph, names=names)
-    assert audit_page.write(run, audited, folder / "audit.html", ground=ground) > 1000
+    assert audit_page.write(run, audited, folder / "audit.html", inputs=inputs) > 1000
     return (folder / "audit.html").as_uri()
 
 

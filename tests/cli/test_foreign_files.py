@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from zorro.cli.model_and_data import load
 from zorro.cli.named_task import NamedTask
 from zorro.cli.serve import _served
-from zorro.cli.subject import load
 from zorro.errors import InputError
 from zorro.runs import open_run
 
@@ -112,7 +112,9 @@ def test_odd_names_are_one_line(run, made, tmp_path, name):
 def test_a_pipe_beside_the_weights_is_not_waited_for(run, checkpoint, tmp_path):
     (tmp_path / "gcn.json").unlink()
     os.mkfifo(tmp_path / "gcn.json")
-    refused(run("explain", "--checkpoint", checkpoint, *QUICK), "--dataset: missing")
+    refused(
+        run("explain", "--checkpoint", checkpoint, *QUICK), "--dataset: expected a name, got none"
+    )
 
 
 def test_what_another_machine_finds_under_the_same_names_must_be_the_same(

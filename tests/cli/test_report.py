@@ -65,7 +65,7 @@ def test_changed_data_are_refused(run, made, graph, tmp_path):
     np.savez(tmp_path / "graph.npz", **graph)
     result = run("report", made)
     assert result.code == 1
-    assert "made was made with other data" in result.err
+    assert "expected those that made was made with" in result.err
     assert not (tmp_path / "report.html").exists()
 
 
@@ -86,7 +86,7 @@ def test_data_that_are_gone_are_named(run, made, tmp_path):
     (tmp_path / "graph.npz").unlink()
     result = run("report", made)
     assert result.code == 1
-    assert "what made was made with cannot be loaded: there is no file" in result.err
+    assert "made: expected what it was made with, got an error: there is no file" in result.err
     assert "--no-graph" in result.err
 
 

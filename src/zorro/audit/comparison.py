@@ -31,7 +31,21 @@ FEWEST = 5  # answers of a class of which a share is worth a verdict
 
 
 class CrossMeter(Protocol):
-    """What measures sets of one model's explanations on another model."""
+    """What measures sets of one model's explanations on another model.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> def on_other(e):
+    ...     return other.fidelity(e.node, nodes=e.nodes, features=e.features)
+    >>> compared = compare_runs([one.explain(11)], [other.explain(11)], on_second=on_other)
+    >>> compared.pairs[0].there  # the first's set on the second
+    FidelityEstimate(0.721 [0.692, 0.749], 721/1000)
+    """
 
     def __call__(self, explanation: Explanation) -> FidelityEstimate:
         """Return how often the set of an explanation keeps this model's answer to its query."""
@@ -41,6 +55,17 @@ class CrossMeter(Protocol):
 @dataclass(frozen=True)
 class Pair:
     """The same query in both runs.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> [pair] = compare_runs([one.explain(11)], [other.explain(11)]).pairs
+    >>> pair.key, pair.same, pair.jaccard, pair.grounds
+    (11, True, 0.75, 'unmeasured')
 
     Args:
         key: of the query.
@@ -67,10 +92,25 @@ class Pair:
 class FeatureShift:
     """A feature that the second model's explanations of a class keep more often, or less.
 
+    >>> import torch
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> x = torch.eye(2).repeat(8, 2)  # columns 2 and 3 are copies of 0 and 1
+    >>> no_edges = torch.empty(2, 0, dtype=torch.long)
+    >>> one = Zorro(lambda x, edge_index: x[:, :2], x, no_edges, hops=0)
+    >>> other = Zorro(lambda x, edge_index: x[:, 2:], x, no_edges, hops=0)
+    >>> compared = compare_runs(map(one.explain, range(16)), map(other.explain, range(16)))
+    >>> for shift in compared.classes[1].features:
+    ...     print(shift.feature, shift.before, shift.after)
+    0 Share(1.00 [0.63, 1.00], 8/8) Share(0.00 [0.00, 0.37], 0/8)
+    1 Share(1.00 [0.63, 1.00], 8/8) Share(0.00 [0.00, 0.37], 0/8)
+    2 Share(0.00 [0.00, 0.37], 0/8) Share(1.00 [0.63, 1.00], 8/8)
+    3 Share(0.00 [0.00, 0.37], 0/8) Share(1.00 [0.63, 1.00], 8/8)
+
     Args:
         feature: its column in the second run.
         before: the share of the first's explanations, of the queries that both answer alike.
-        after: the same of the second's.
+        after: the share of the second's explanations, of these queries.
         q_value: of no difference, by McNemar's exact test over all features of all classes.
     """
 
@@ -84,13 +124,29 @@ class FeatureShift:
 class ClassShift:
     """What happened to the grounds of one answer.
 
+    >>> import torch
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> x = torch.eye(2).repeat(8, 2)  # columns 2 and 3 are copies of 0 and 1
+    >>> no_edges = torch.empty(2, 0, dtype=torch.long)
+    >>> one = Zorro(lambda x, edge_index: x[:, :2], x, no_edges, hops=0)
+    >>> other = Zorro(lambda x, edge_index: x[:, 2:], x, no_edges, hops=0)
+    >>> def on(zorro):
+    ...     return lambda e: zorro.fidelity(e.node, nodes=e.nodes, features=e.features)
+    >>> both = [map(each.explain, range(16)) for each in (one, other)]
+    >>> shift = compare_runs(*both, on_first=on(one), on_second=on(other)).classes[0]
+    >>> shift.answer, shift.changed, shift.moved
+    (0, Share(1.00 [0.63, 1.00], 8/8), True)
+
     Args:
         answer: the class, None if answers are no classes.
         keys: of the queries that both models answer so.
         changed: how many of them have changed grounds, None if that was not measured.
         jaccard: the mean over these queries.
-        there: the mean cross-fidelity of the first's sets on the second, None likewise.
-        back: the same of the second's on the first.
+        there: the mean cross-fidelity of the first's sets on the second; None if that was not
+            measured.
+        back: the mean cross-fidelity of the second's sets on the first; None if that was not
+            measured.
         features: that entered or left, the surest first.
         q_value: of at most a fifth of its answers having changed grounds, by a binomial test over
             all classes with enough answers; 1 for the others.
@@ -114,6 +170,20 @@ class ClassShift:
 @dataclass(frozen=True)
 class RunComparison:
     """Two runs on the queries that both have.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> nodes = (8, 9, 11)
+    >>> compared = compare_runs(map(one.explain, nodes), map(other.explain, nodes))
+    >>> compared.shared, compared.changed_predictions, len(compared.classes)
+    (3, Share(0.33 [0.01, 0.91], 1/3), 2)
+    >>> compared.figures()["changed-predictions"] > 0.2
+    True
 
     Args:
         shared: how many queries both have.
@@ -177,11 +247,25 @@ def compare_runs(
 ) -> RunComparison:
     """Compare the explanations of two models on the queries that both have.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> nodes = (8, 9, 11)
+    >>> compared = compare_runs(map(one.explain, nodes), map(other.explain, nodes))
+    >>> compared.changed_predictions
+    Share(0.33 [0.01, 0.91], 1/3)
+    >>> [pair.key for pair in compared.pairs if not pair.same]  # a draw, which the own vote decides
+    [9]
+
     Args:
         first: of the one.
         second: of the other.
         on_first: measures a set on the first model, as `Zorro.meter` does with a set's ids.
-        on_second: the same on the second.
+        on_second: measures a set on the second model.
         columns: which of the first's features is which of the second's, where they are numbered in
             another way; what is not among them, the second does not have.
         confidence: of the intervals.

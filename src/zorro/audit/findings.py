@@ -33,6 +33,20 @@ _MOST_OF_EACH = 5  # findings of a kind
 class Finding:
     """Something that stands out.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import GraphSetting, audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> found = [votes.explain(node) for node in (8, 9, 14, 15, 18, 20, 22, 26)]
+    >>> finding = audit(found, setting=GraphSetting(club.x, club.edge_index)).findings[0]
+    >>> finding.gravity, finding.kind, len(finding.keys)
+    ('notice', 'neighbours decide', 8)
+    >>> print(finding.text)  # doctest: +NORMALIZE_WHITESPACE
+    100 % (8 of 8; 63.1 % to 100 %) of the explanations of class 0 do not keep
+    the node itself: its neighbours decide.
+
     Args:
         kind: what it is about, in a word or two.
         gravity: `"alarm"` for what a sound model would hardly show, `"notice"` for what should be

@@ -24,10 +24,24 @@ SHARES = ("probability", "predicted homophily", "true homophily", "training shar
 class Contrast:
     """A quantity of explanations of right and of wrong answers.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> nodes = (4, 5, 6, 8, 9, 11, 14, 15, 24, 25)
+    >>> even = dict(enumerate((club.y % 2).tolist()))  # as if there were communities 0 and 1 alone
+    >>> contrast = audit([votes.explain(node) for node in nodes], truth=even).contrasts[1]
+    >>> contrast.quantity, contrast.right.value, contrast.wrong.value
+    ('nodes', 1.0, 2.0)
+    >>> round(contrast.larger, 2), contrast.differs
+    (0.83, False)
+
     Args:
         quantity: its name.
         right: its median where the answer is right.
-        wrong: the same where it is wrong.
+        wrong: its median where the answer is wrong.
         larger: how often a wrong answer's is larger than a right one's, ties counting half.
         q_value: of there being no difference (Mann and Whitney), over all quantities.
     """
@@ -48,12 +62,25 @@ class Contrast:
 class TypicalFeature:
     """A feature that explanations of wrong answers keep more often than those of right ones.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> some = {0: 0, 2: 0, 11: 0, 12: 0, 17: 0, 19: 0, 21: 0, 1: 1, 3: 1, 7: 1, 13: 1}
+    >>> found = [votes.explain(node) for node in some]  # all of them are said to be of 1
+    >>> [typical] = audit(found, truth=some).error_features
+    >>> typical.feature, typical.wrong, typical.right
+    (0, Share(1.00 [0.59, 1.00], 7/7), Share(0.00 [0.00, 0.60], 0/4))
+
     Args:
         feature: its column.
-        wrong: the share of the explanations of wrong answers that keep it.
-        right: the same of right ones.
-        expected: the same of right ones, had they the classes of the wrong ones.
-        q_value: of there being no difference among answers of the same class.
+        wrong: its share of the explanations of wrong answers.
+        right: its share of those of right answers.
+        expected: its share of those of right answers, had they the classes of the wrong ones.
+        q_value: of its being no more frequent in those of wrong answers of the same class, over
+            all features.
     """
 
     feature: int
@@ -66,6 +93,17 @@ class TypicalFeature:
 @dataclass(frozen=True)
 class Density:
     """How many explanations have which true and which predicted homophily.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, [8, 9, 11, 28], out="runs/votes")
+    >>> right = run.audit(
+    ...     x=club.x, edge_index=club.edge_index, y=club.y, model=SimpleConv()
+    ... ).densities["right"]
+    >>> right.total, right.counts[9][9]  # what both keep is of the node's own class
+    (2, 2)
 
     Args:
         counts: [predicted][true], in ten bins each from 0 to 1.

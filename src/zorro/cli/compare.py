@@ -12,7 +12,7 @@ from zorro.cli import options, terminal
 
 if TYPE_CHECKING:
     from zorro.audit.crossing import MeasuredOn
-    from zorro.cli.subject import Subject
+    from zorro.cli.model_and_data import ModelAndData
     from zorro.graph.names import Labels
     from zorro.runs import Run
 
@@ -99,7 +99,7 @@ def compare(
 
 def _meters(
     runs: tuple[Run, Run],
-    found: list[Subject | None],
+    found: list[ModelAndData | None],
     features: list[Labels],
     samples: int,
 ) -> list[MeasuredOn | None]:

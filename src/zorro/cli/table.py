@@ -21,6 +21,7 @@ from zorro.elements import (
     TYPES,
     redraws_features,
 )
+from zorro.errors import TROUBLESHOOTING
 from zorro.explanation.typed import listed_by_type
 from zorro.explanation.written import interval
 from zorro.graph.names import LINK_CLASSES, Labels, LabelsByType, Names, label
@@ -28,12 +29,20 @@ from zorro.question import Level
 
 if TYPE_CHECKING:
     from zorro.explanation import Explanation, Parameters
+    from zorro.explanation.explanation import Status
     from zorro.runs import Known
 
 # What two classes are called where that follows from what is asked about.
 _CLASSES: Mapping[Level, Labels] = {"link": LINK_CLASSES}
 _MOST_SHOWN_IN_FULL = 10
 _MOST_MEMBERS = 20
+# Statuses that people ask about, which are headings there.
+EXPLAINED_IN_DOCS: tuple[Status, ...] = (
+    "nothing needed",
+    "everything needed",
+    "budget exhausted",
+    "conditional",
+)
 
 
 def show(
@@ -224,6 +233,11 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, float] | N
     if any(e.certificate is not None for e in explanations):
         certified = sum(e.certified for e in explanations)
         lines.append(f"{certified} of {count} are certified.")
+    for status in EXPLAINED_IN_DOCS:
+        having = [e.query.label for e in explanations if e.status == status]
+        if having:
+            about = f"{TROUBLESHOOTING}#{status.replace(' ', '-')}"
+            lines.append(f"{status.capitalize()} for {_listed(having)}: see {about}.")
     for caveat in sorted({e.caveat for e in explanations if e.caveat is not None}):
         having = [e.query.label for e in explanations if e.caveat == caveat]
         lines.append(f"Of {_listed(having)}: {caveat}.")

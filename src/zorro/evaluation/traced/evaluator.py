@@ -27,7 +27,7 @@ from zorro.evaluation.traced.heard_terms import HeardTerms
 from zorro.evaluation.traced.linear_terms import LinearTerms
 from zorro.evaluation.traced.looked_up import LookedUpEntry, LookedUpTerms
 from zorro.evaluation.traced.presence import Presence
-from zorro.evaluation.traced.program import Program, Record
+from zorro.evaluation.traced.program import Activations, Program
 from zorro.evaluation.traced.seen import MOST_EDGES, SeenInputs
 from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
@@ -65,7 +65,7 @@ class _Base:
     selection: Selection
     states: dict[fx.Node, Tensor]  # of each entry, (q, S, h)
     scores: Tensor  # (S, C)
-    record: Record
+    activations: Activations
     recorded: bool
     edges: EdgesOfSamples | None = None
 
@@ -440,7 +440,7 @@ class TracedEvaluator(Evaluator):
                 with self._running(sample[part].numel()):
                     output = self._program.run_changes(
                         few,
-                        base.record,
+                        base.activations,
                         self._presence(base.present_in(sample[part])),
                         always_by_row=self._always_by_row,
                     )
@@ -466,33 +466,33 @@ class TracedEvaluator(Evaluator):
         if self._seen is not None and edges is not None:
             every = torch.arange(self.samples, device=self.device)
             scores = self._scores_with(edges.present, states, every)
-            return self._settled_base(selection, states, scores, Record(), recorded, edges)
-        records: list[Record] = []
+            return self._settled_base(selection, states, scores, Activations(), recorded, edges)
+        of_parts: list[Activations] = []
         parts: list[Tensor] = []
         for some in self._some_samples():
             # Copies: a layer may write to what it is given.
             few = {node: state[:, some].clone() for node, state in states.items()}
-            record = Record() if recorded else None
+            activations = Activations() if recorded else None
             with self._running(some.stop - some.start):
                 presence = self._presence(None if edges is None else edges.present[some])
-                parts.append(self._read(self._program.run(few, record, presence)))
-            records.extend([] if record is None else [record])
-        record = Record.joined(records) if recorded else Record()
-        return self._settled_base(selection, states, torch.cat(parts), record, recorded, edges)
+                parts.append(self._read(self._program.run(few, activations, presence)))
+            of_parts.extend([] if activations is None else [activations])
+        activations = Activations.joined(of_parts) if recorded else Activations()
+        return self._settled_base(selection, states, torch.cat(parts), activations, recorded, edges)
 
     def _settled_base(
         self,
         selection: Selection,
         states: dict[fx.Node, Tensor],
         scores: Tensor,
-        record: Record,
+        activations: Activations,
         recorded: bool,
         edges: EdgesOfSamples | None,
     ) -> _Base:
         """Keep what the samples give under a selection, scores (S, C) settled."""
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
         scores = self._settled(scores.unsqueeze(0), ran.unsqueeze(0), selection)[0]
-        self._last = _Base(selection, states, scores, record, recorded, edges)
+        self._last = _Base(selection, states, scores, activations, recorded, edges)
         return self._last
 
     def _read(self, output: Tensor) -> Tensor:

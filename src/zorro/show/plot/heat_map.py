@@ -55,7 +55,13 @@ def features(
     Values that are all 0 or 1 are drawn as absent and present, signed values around 0, others on
     a scale from light to dark.
 
-    >>> features(found, data.x).savefig("values.png")    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import features
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> features(found, club.x, node_names={0: "Mr. Hi"}).savefig("values.png")
 
     Args:
         explanation: whose values are drawn.

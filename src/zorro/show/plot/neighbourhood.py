@@ -79,8 +79,14 @@ def explanation(
     drawn as a whole; names of its nodes that have one or two letters, as atoms have, are written
     into them.
 
-    >>> figure = explanation(found, data.edge_index, classes=data.y)    # doctest: +SKIP
-    >>> figure.savefig("node.png")                                      # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import explanation
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> figure = explanation(found, club.edge_index, classes=club.y)
+    >>> figure.savefig("node.png")
 
     Args:
         explanation: what is drawn.
@@ -161,7 +167,9 @@ def _around(
     """Return the neighbourhood of a node or of a link's ends, as `layout` lays it out."""
     query = explanation.query
     if edge_names is not None:
-        raise InputError(f"edge_names: expected none for an explanation of a {query.level}")
+        raise InputError(
+            f"edge_names: expected None for an explanation of a {query.level}, got names"
+        )
     kept = KeptEdges.of(explanation)
     if isinstance(edge_index, TypedEdgeIndex):
         reach = explanation.graph.hops if hops is None else hops

@@ -38,7 +38,13 @@ def curve(
     The point on the right is `explanation.fidelity` with its interval: what counts, since the
     search chose its set by the samples of the curve. A certificate's bound is marked below it.
 
-    >>> curve(found).savefig("search.png")    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import curve
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> curve(found).savefig("search.pdf")
 
     Args:
         explanation: whose steps are drawn; few are named, with a sign for in or out.
