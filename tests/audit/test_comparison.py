@@ -157,7 +157,7 @@ def test_where_no_answer_is_the_same_there_are_no_grounds():
     assert result.changed_grounds is None
     assert math.isnan(result.figures()["set-distance"])
     assert json.loads(result.to_json())["jaccard"] is None
-    with pytest.raises(InputError, match="was not measured"):
+    with pytest.raises(InputError, match="a figure that was measured, got set-distance"):
         Condition.read("set-distance>.1", result.figures()).holds(result.figures())
 
 

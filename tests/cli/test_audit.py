@@ -59,7 +59,7 @@ def test_changed_data_are_refused(run, made, graph, tmp_path):
     ("words", "message"),
     [
         (["nothing-here"], "there is no run at nothing-here"),
-        (["made", "-o", "."], "--out: . is a folder"),
+        (["made", "-o", "."], "--out: expected a file, got ., which is a folder"),
         (["made", "--confidence", "2"], "confidence: expected a number between 0 and 1, got 2.0"),
     ],
 )

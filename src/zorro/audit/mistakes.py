@@ -82,7 +82,8 @@ class TypicalFeature:
         right: the share of the explanations of right answers that keep it.
         expected: the share of right ones that would keep it, had they the classes of the wrong
             ones.
-        q_value: of there being no difference among answers of the same class.
+        q_value: of its being no more frequent in those of wrong answers of the same class, over
+            all features.
     """
 
     feature: int
