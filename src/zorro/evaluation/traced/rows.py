@@ -174,6 +174,7 @@ class Rows:
             combine_change=(
                 None if combine_change is None else lambda change: combine_change(change, edges)
             ),
+            near=(edges, lambda state, some: combine(_split(state, projections), some)),
         )
 
     def over_all(
