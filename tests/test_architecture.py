@@ -43,8 +43,8 @@ INSIDE = {
     "evaluation": "evidence estimate evaluator toggles batched traced choice bench",
     "evaluation.traced": (
         "unserved presence seen change terms feature_view looked_up edges attention heard plan "
-        "rows typed layers program tracer entries_of_columns changed_input entry linear_terms "
-        "heard_entry heard_changes heard_terms evaluator check"
+        "patterns tables rows typed layers program tabulating tracer entries_of_columns "
+        "changed_input entry linear_terms heard_entry heard_changes heard_terms evaluator check"
     ),
     "search": (
         "found budget certificate paper connected guided certified beyond_chance multiple "

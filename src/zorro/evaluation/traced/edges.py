@@ -131,7 +131,10 @@ class LocalEdges:
         few = self.presence is not None and self.ids.numel() * values[0].numel() <= _FEW_MESSAGES
         if values.is_cuda or few:
             total = values.new_zeros(self.own.numel(), *values.shape[1:])
-            return total.index_add_(0, self.receiver, weights.unsqueeze(-1) * values[self.sender])
+            sent, weights = values.index_select(0, self.sender), weights.unsqueeze(-1)
+            is_free = not torch.is_grad_enabled() and weights.dtype == sent.dtype
+            messages = sent.mul_(weights) if is_free else sent * weights  # no second copy
+            return total.index_add_(0, self.receiver, messages)
         rows = self.own.numel()
         run: Any = _WeightedSum.apply
         summed: Tensor = run(weights, values, self.sender, self.receiver, rows)

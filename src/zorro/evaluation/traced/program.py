@@ -26,6 +26,7 @@ from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.rows import Projection, RowPlanner
+from zorro.evaluation.traced.tables import Known, Tables, Value
 from zorro.evaluation.traced.typed import OF_RELATIONS, EdgesOf, Join
 from zorro.evaluation.traced.unserved import Unserved
 from zorro.graph.edge_index import sorted_unique
@@ -165,25 +166,32 @@ class Program:
         states: Mapping[fx.Node, Tensor],
         activations: Activations | None = None,
         presence: Presence | None = None,
+        known: Known | None = None,
     ) -> Tensor:
         """Return the output (r, B, K) for the query from the entries' states, each (q, B, h).
 
         It has a row, or one for each of several links that are compared.
 
         Args:
-            states: of all entries.
+            states: of all entries; of those alone that are run, if values of others are known.
             activations: takes down what `run_changes` starts from.
             presence: which edges there are, where that varies.
+            known: looks values of the first layers up.
         """
         values: dict[fx.Node, Any] = dict(self._static)
         for node in self._nodes:
             if node in self._static or node in self._raw:
                 continue
+            if known is not None and node in known.tables:
+                if node in known.tables.read:
+                    values[node] = _Values(known.value(node))
+                continue
             if node.op == "output":
                 return _output(values[_only(node)])
             if node in self._plans:
                 plan = self._plans[node]
-                state = states.get(node)
+                state = states.get(node) if known is None else known.state(node)
+                state = states.get(node) if state is None else state
                 if state is None:
                     given = self._inputs[node]
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
@@ -195,6 +203,66 @@ class Program:
             if activations is not None and self._follows_changes(node, values[node], activations):
                 activations.values[node] = values[node].tensor
         raise Unserved("it has no output")
+
+    def tabulated(self, states: Mapping[fx.Node, Tensor], *, memory: int) -> Tables:
+        """Return tables of the first layers, for inputs that differ in their edges alone.
+
+        Args:
+            states: (q, h), each entry's in all inputs.
+            memory: bytes that a table may take.
+        """
+        elements, dtype = self._graph.edges, self._graph.x.dtype
+        numbers = memory // dtype.itemsize
+        tables = Tables(elements.of_column, elements.count, dtype=dtype, numbers=numbers)
+        with undisturbed(self._model), torch.no_grad():
+            for node in self._nodes:
+                if node in self._static or node in self._raw or node.op == "output":
+                    continue
+                if node in self._plans and node not in self._columns:
+                    plan, given = self._plans[node], self._inputs[node]
+                    of_input: Tensor | Value | None = states.get(node)
+                    if of_input is None:
+                        of_input = tables.known(given, self._places(given, plan.needs))
+                    if of_input is not None:
+                        tables.add_layer(node, plan, of_input)
+                elif node not in self._plans and not isinstance(node.target, Join):
+                    self._tabulate_row_wise(node, tables)
+        tables.read = frozenset(
+            given
+            for node in self._nodes
+            if node not in tables and tables.state(node) is None
+            for given in node.all_input_nodes
+            if given in tables
+        )
+        return tables
+
+    def _tabulate_row_wise(self, node: fx.Node, tables: Tables) -> None:
+        """Add what an operation on each row gives, if all that it reads is in tables."""
+        wanted = self._needed[node]
+        given = {}
+        for one in node.all_input_nodes:
+            if one in self._static:
+                fixed = self._static[one]
+                if isinstance(fixed, Tensor) and self._is_node_level(fixed):
+                    return
+                continue
+            value = tables.known(one, self._places(one, wanted))
+            if value is None:
+                return
+            given[one] = value
+
+        def run(values: Mapping[fx.Node, Tensor]) -> Any:
+            args, kwargs = fx.node.map_arg(
+                (node.args, node.kwargs),
+                lambda one: values[one] if one in values else self._static[one],
+            )
+            return self._function_of(node)(*args, **kwargs)
+
+        tables.add_row_wise(node, given, run)
+
+    def _places(self, node: fx.Node, rows: Tensor) -> Tensor:
+        """Return where rows stand among those of a value."""
+        return torch.searchsorted(self._needed[node], rows)
 
     def run_changes(
         self,

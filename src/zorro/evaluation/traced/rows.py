@@ -174,6 +174,7 @@ class RowPlanner:
             combine_change=(
                 None if combine_change is None else lambda change: combine_change(change, edges)
             ),
+            near=(edges, lambda state, some: combine(_split(state, projections), some)),
         )
 
     def over_all(
@@ -209,9 +210,7 @@ class RowPlanner:
         """
         used = np.unique(np.concatenate([*members, np.empty(0, dtype=np.int64)]))
         needs = torch.as_tensor(used, device=self.device).long()
-        places = [
-            torch.as_tensor(np.searchsorted(used, each), device=self.device) for each in members
-        ]
+        places = [self._as_slice(np.searchsorted(used, each)) for each in members]
         return Plan(
             needs=needs,
             mixings=(self._unmixed(needs),),
@@ -219,6 +218,13 @@ class RowPlanner:
             bias=None,
             combine=lambda state, _: torch.stack([reduce(state[each]) for each in places]),
         )
+
+    def _as_slice(self, places: Any) -> Tensor | slice:
+        """Return places (k,), as a slice where they follow each other: no copy is made of these."""
+        first = int(places[0]) if places.size else 0
+        if np.array_equal(places, np.arange(first, first + places.size)):
+            return slice(first, first + places.size)
+        return torch.as_tensor(places, device=self.device)
 
     def _picking(self, rows: Tensor, count: int) -> Mixing:
         """Return the matrix (r, count) that picks some rows (r,)."""

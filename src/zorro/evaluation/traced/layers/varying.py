@@ -274,6 +274,10 @@ class _Normalised:
     def weights(self, edges: LocalEdges) -> Tensor:
         """Return the weights (k, B) of some of the edges in each input."""
         assert edges.presence is not None
+        if not self.normalises:  # then it takes no other edges to tell
+            assert edges.present is not None
+            weight, otherwise = self.weight[edges.ids], self.otherwise[edges.ids]  # (k,)
+            return otherwise.unsqueeze(1) + edges.present * (weight - otherwise).unsqueeze(1)
         return self._of_all(edges.presence)[edges.ids]
 
     def plan(
