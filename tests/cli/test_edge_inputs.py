@@ -250,7 +250,7 @@ def test_a_run_on_other_weights_is_another_run(run, made, weighted):
     for words in (["explain", *made], ["report", "made", "--model", "my_weighted:Net"]):
         result = run(*words)
         assert result.code == 1
-        assert "data.sha256" in result.err or "other data" in result.err
+        assert "data.sha256" in result.err or "node data: expected those" in result.err
     del weighted["edge_weight"]
     np.savez("graph.npz", **weighted)
     result = run("explain", *made)

@@ -63,7 +63,7 @@ def refused(result, *parts):
 
 def test_a_report_imports_only_what_the_user_names(run, made, own):
     result = run("report", made)
-    refused(result, "made/manifest.json names 'my_evil:Net'", "add --model my_evil:Net if you")
+    refused(result, "in made/manifest.json, got 'my_evil:Net'", "add --model my_evil:Net if you")
     assert not own.exists()
     assert "my_evil" not in sys.modules
     assert run("report", made, "--no-graph").code == 0
@@ -76,7 +76,7 @@ def test_a_report_imports_only_what_the_user_names(run, made, own):
 def test_a_record_beside_weights_names_only_our_own_models(run, checkpoint, own, tmp_path):
     name_model(tmp_path / "gcn.json", "architecture")
     words = ["explain", "--checkpoint", checkpoint, *QUICK]
-    refused(run(*words), "gcn.json names 'my_evil:Net'", "add --model my_evil:Net if you trust")
+    refused(run(*words), "gcn.json, got 'my_evil:Net'", "add --model my_evil:Net if you trust")
     assert not own.exists()
     assert run(*words, "--model", "my_evil:Net").code == 0
     assert own.exists()
@@ -126,5 +126,5 @@ def test_what_another_machine_finds_under_the_same_names_must_be_the_same(
     assert task.open()(5).node == 5
     graph["x"] += 1
     np.savez(tmp_path / "graph.npz", **graph)
-    with pytest.raises(InputError, match=r"the data set on .* is another"):
+    with pytest.raises(InputError, match=r"expected the data set that is where .*, got another on"):
         task.open()

@@ -26,8 +26,8 @@ def loaded(run: Run, given: Mapping[str, Any], *, otherwise: str) -> ModelAndDat
         found = None if named is None else model_and_data.load(**named)
     except ZorroError as error:
         raise InputError(
-            f"{run.path}: expected what it was made with, got an error: {error}. Name it with "
-            "--dataset, --model and --checkpoint, or go without it with --no-graph"
+            f"{run.path}: expected what it was made with, got nothing that can be loaded: {error}. "
+            "Name it with --dataset, --model and --checkpoint, or go without it with --no-graph"
         ) from error
     if found is None:
         terminal.messages.print(
