@@ -61,8 +61,11 @@ def test_edges_are_measured_beside_features(client):
         ({"edges": ["7–8"]}, "edges.0: expected an edge"),
         ({"edges": "7-8"}, "edges: "),
         ({}, "edges: expected those that are kept, got none"),
-        ({"edges": [], "nodes": [7]}, "nodes: expected nothing"),
-        ({"edges": [], "edge_attributes": []}, "edge_attributes: expected nothing"),
+        (
+            {"edges": [], "nodes": [7]},
+            "nodes: expected None, since this run keeps all of them, got",
+        ),
+        ({"edges": [], "edge_attributes": []}, "edge_attributes: expected None"),
     ],
 )
 def test_bad_edges_are_named(client, kept, said):

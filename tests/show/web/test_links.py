@@ -193,4 +193,4 @@ def test_what_cannot_be_measured_is_named(client, changed, said):
 
 def test_other_methods_explain_no_links(client):
     answer = client.post("/api/explain", json={"run": 0, "query": "6-11", "method": "grad"})
-    assert answer.json()["error"] == "method: expected one of zorro"
+    assert answer.json()["error"] == "method: expected one of zorro, got 'grad'"
