@@ -8,7 +8,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test slow-test coverage lint docs release versions accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages clean
+.PHONY: demo test slow-test coverage lint docs release versions accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages audit clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -47,10 +47,11 @@ lint: $(STAMP)
 	$(BIN)/oxlint --deny-warnings src/zorro/show
 	$(BIN)/mypy
 
-# The documentation, from Markdown and docstrings: build/docs/index.html.
+# The documentation, from Markdown and docstrings: build/docs/index.html. Its links are checked.
 docs: $(DOCS_STAMP)
 	rm -rf build/docs docs/api/generated
 	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/docs
+	$(BIN)/python docs/check_links.py build/docs
 	@echo "The documentation: file://$(abspath build/docs/index.html)"
 
 # Wheel and sdist, tried in empty environments: without extras, and with each of the light ones.
@@ -126,6 +127,10 @@ edge-optimality: $(STAMP)
 # What explaining many nodes costs: processes, the driver, resuming, memory.
 many: $(STAMP)
 	$(BIN)/python benchmarks/many.py
+
+# All of Cora audited, its page, losses of single elements, and comparisons that must flag a leak.
+audit: $(STAMP)
+	$(BIN)/python benchmarks/audit.py
 
 # The report and the explorer in a browser: how soon they open, how soon a click is answered.
 pages: $(STAMP)

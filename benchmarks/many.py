@@ -29,7 +29,7 @@ from zorro.runs.engines.engine import Engine
 from zorro.runs.given import OneGraph
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
-from zorro.runs.task import Answer, GivenTask, Query
+from zorro.runs.task import Answer, LoadedTask, Query
 
 RESULTS = Path(__file__).parent / "results"
 QUERIES = 300
@@ -51,10 +51,10 @@ class AtOnce:
 
 
 @cache
-def cora() -> GivenTask:
+def cora() -> LoadedTask:
     """The paper's GCN on Cora."""
-    subject = load(CELLS[0], "cpu")
-    return GivenTask(subject.model, OneGraph(subject.x, subject.edge_index))
+    loaded = load(CELLS[0], "cpu")
+    return LoadedTask(loaded.model, OneGraph(loaded.x, loaded.edge_index))
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from zorro.evaluation import Evaluator, EvaluatorChoice
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.search import GuidedSearch, reaches, search
+from zorro.search import GuidedSearch, greedy_search, reaches
 
 RESULTS = Path(__file__).parent / "results"
 NODES, FEATURES, SAMPLES = 5, 8, 60
@@ -95,7 +95,7 @@ def compare(seed: int, tau: float) -> Comparison:
     guided = GuidedSearch(evaluator)
     guided.grow(tau)
     guided.prune(tau)
-    paper = search(evaluator, tau=tau).selection
+    paper = greedy_search(evaluator, tau=tau).selection
     return Comparison(smallest_size(evaluator, tau), _size(guided.selection), _size(paper))
 
 

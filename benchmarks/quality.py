@@ -32,7 +32,7 @@ from typing import Any
 import torch
 from quality_report import write
 from timing import kept_rows
-from timing.cells import CELLS, Cell, Row, Subject, load
+from timing.cells import CELLS, Cell, ModelOnGraph, Row, load
 
 from zorro import Zorro, data
 
@@ -121,15 +121,15 @@ def _key(row: Row) -> tuple[Any, ...]:
 
 
 @cache
-def _subject(cell: Cell, device: str) -> Subject:
+def _loaded(cell: Cell, device: str) -> ModelOnGraph:
     return load(cell, device)
 
 
 @cache
 def _explainers(cell: Cell, tau: float, way: str, device: str) -> tuple[Zorro, Zorro, Zorro]:
     """Return what explains, what measures on noise of another seed, and on zeros: validity."""
-    subject = _subject(cell, device)
-    graph = (subject.model, subject.x, subject.edge_index)
+    loaded = _loaded(cell, device)
+    graph = (loaded.model, loaded.x, loaded.edge_index)
     options: dict[str, Any] = {"search": "paper"} if way == "paper" else {"search": "guided"}
     if way != "certified":
         options |= {"delta": None}

@@ -24,7 +24,7 @@ from zorro.evaluation import EvaluatorChoice
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws, draws_of, resolve
-from zorro.search import Found, search
+from zorro.search import Found, greedy_search
 
 RESULTS = Path(__file__).parent / "results"
 CELLS = [
@@ -89,7 +89,7 @@ def compare(dataset: str, architecture: str) -> dict[str, object]:
             EvaluatorChoice(predictor, wanted=wanted, memory=MEMORY).evaluator(cut, draws)
             for wanted in ("traced", "any-model")
         )
-        path = along(search(traced, tau=0.85), traced.shape)
+        path = along(greedy_search(traced, tau=0.85), traced.shape)
         for selection in path:
             loop = one_by_one(predictor, cut, draws, selection)
             counts["loop"] += loop.numel()

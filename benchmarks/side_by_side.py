@@ -59,8 +59,8 @@ class Counter(TorchDispatchMode):
 def explainer(cell: str, tau: float, way: str) -> Zorro:
     """Return what answers a cell's queries, once it has answered one."""
     (known,) = (one for one in CELLS if str(one) == cell)
-    subject = load(known)
-    zorro = Zorro(subject.model, subject.x, subject.edge_index, tau=tau, **WAYS[way])
+    loaded = load(known)
+    zorro = Zorro(loaded.model, loaded.x, loaded.edge_index, tau=tau, **WAYS[way])
     zorro.explain(int(data.paper_nodes(known.dataset)[-1]))
     return zorro
 

@@ -21,16 +21,16 @@ import torch
 from dense_graphs.cells import CELLS as DENSE
 from dense_graphs.graphs import load as load_dense
 from dense_graphs.queries import queries
-from dense_graphs.training import subject, trained
+from dense_graphs.training import loaded, trained
 from timing import machine
-from timing.cells import CELLS, Subject, load
+from timing.cells import CELLS, ModelOnGraph, load
 from timing.store import rounded_json
 
 from zorro import data
 from zorro.runs.engines import InProcess, Processes
 from zorro.runs.engines.engine import Engine
 from zorro.runs.given import OneGraph
-from zorro.runs.task import GivenTask, Query
+from zorro.runs.task import LoadedTask, Query
 
 FOLDER = Path(__file__).parents[1] / "build" / "dense"
 
@@ -61,20 +61,20 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _cora() -> tuple[Subject, list[int]]:
+def _cora() -> tuple[ModelOnGraph, list[int]]:
     return load(CELLS[0], "cpu"), [int(node) for node in data.paper_nodes("cora")]
 
 
-def _computers() -> tuple[Subject, list[int]]:
+def _computers() -> tuple[ModelOnGraph, list[int]]:
     cell = DENSE["computers-gcn"]
     graph = load_dense(cell.graph, FOLDER)
     trained(cell, graph, FOLDER)
     asked = queries(cell, graph, nodes=60, hubs=0)
-    return subject(cell, graph, FOLDER), [query.node for query in asked]
+    return loaded(cell, graph, FOLDER), [query.node for query in asked]
 
 
-def _measured(on: Subject, nodes: list[int], device: str, workers: int) -> dict[str, Any]:
-    task = GivenTask(on.model, OneGraph(on.x, on.edge_index), device=device)
+def _measured(on: ModelOnGraph, nodes: list[int], device: str, workers: int) -> dict[str, Any]:
+    task = LoadedTask(on.model, OneGraph(on.x, on.edge_index), device=device)
     engine: Engine = InProcess() if workers == 1 else Processes(workers)
     warm_up = [Query(-1 - place, nodes[place % len(nodes)]) for place in range(2 * workers)]
     asked = [*warm_up, *(Query(position, node) for position, node in enumerate(nodes))]

@@ -6,9 +6,16 @@ on the site as they do in the repository.
 
 from __future__ import annotations
 
+import sys
 import warnings
+from pathlib import Path
+
+from sphinx.application import Sphinx
 
 from zorro.version import __version__
+
+sys.path.append(str(Path(__file__).parent))
+import house
 
 project = "zorro"
 author = "the zorro developers"
@@ -44,7 +51,8 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 
 # In docstrings `name` is code, as in Markdown.
 default_role = "literal"
-templates_path = ["_templates"]
+# Absolute, since autosummary looks for its templates from the checkout's root.
+templates_path = [str(Path(__file__).parent / "_templates")]
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
@@ -73,3 +81,14 @@ html_theme_options = {
     },
 }
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def _with_house(app: Sphinx, page: str, source: list[str]) -> None:
+    if page == "docs/design":
+        before, after = source[0].split(house.MARKER)
+        source[0] = f"{before}{house.house()}{after}"
+
+
+def setup(app: Sphinx) -> None:
+    """Have the page about the design completed when it is read."""
+    app.connect("source-read", _with_house)

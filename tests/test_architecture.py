@@ -29,7 +29,7 @@ LAYERS = [
 # The same inside of packages that have an order of their own.
 INSIDE = {
     "graph": (
-        "grouping column_values weighted_rows edge_index features extras graph packed "
+        "grouping column_values weighted_rows edge_index features model_inputs graph packed "
         "packed_graphs names validation stored"
     ),
     "graph.stored": "layout arrays verification graph conversion",
@@ -43,16 +43,16 @@ INSIDE = {
     "evaluation": "evidence estimate evaluator toggles batched traced choice bench",
     "evaluation.traced": (
         "unserved presence seen change terms feature_view looked_up edges attention heard plan "
-        "rows typed layers program tracer entries_of_columns changed_input entry linear_terms "
-        "heard_entry heard_changes heard_terms evaluator check"
+        "patterns tables rows typed layers program tabulating tracer entries_of_columns "
+        "changed_input entry linear_terms heard_entry heard_changes heard_terms evaluator check"
     ),
     "search": (
         "found budget certificate paper connected guided certified beyond_chance multiple "
         "ranking inquiry guarding"
     ),
     "explanation": (
-        "sentence band notebook formats members losses typed explanation typed_masks making "
-        "importance meter"
+        "written sentence band notebook formats members losses typed explanation typed_masks "
+        "making importance meter"
     ),
     "pyg": "levels hetero_levels calls algorithm",
     "audit": (
@@ -68,15 +68,15 @@ INSIDE = {
         "molecule graph_scene plot page report audit_page web"
     ),
     "show.page": (
-        "html contents address answers surroundings node_surroundings link_surroundings "
-        "graph_surroundings type_surroundings ground drawing card payload"
+        "html contents address answers view node_view link_view "
+        "graph_view type_view run_inputs payload"
     ),
     "cli": (
-        "terminal options output_file progress notes table run_progress verifying "
-        "announcement levels asked naming feature_groups other_class kept node_data link_data "
-        "graph_data type_data subject given_names named_task made_with audit_text compare_text "
-        "explaining datasets convert demo doctor explain fidelity overview report reproduce runs "
-        "audit compare serve train verify app"
+        "terminal options output_file progress notes table run_progress verifying announcement "
+        "levels asked naming feature_groups other_class kept node_data link_data graph_data "
+        "type_data model_and_data given_names named_task made_with audit_text compare_text "
+        "explaining datasets convert demo doctor explain fidelity overview report reproduce "
+        "runs audit compare serve train verify app"
     ),
 }
 CORE = {"torch", "torch_geometric", "numpy", "scipy", "safetensors", "zorro"}

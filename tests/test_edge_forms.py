@@ -232,7 +232,7 @@ def test_a_file_with_other_than_edges_is_refused():
     explanation = next(e for e in map(zorro.explain, range(NODES)) if e.edges)
     values = json.loads(explanation.to_json())
     for selected in ({"edges": [3]}, {"edges": [[1, NODES]]}, {"nodes": [[1, 2]]}):
-        with pytest.raises(InputError, match=r"^values: not an explanation"):
+        with pytest.raises(InputError, match=r"^values: expected an explanation"):
             Explanation.from_dict({**values, "selected": selected})
 
 

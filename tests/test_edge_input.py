@@ -67,7 +67,7 @@ def of_graphs(edge_index=PATH, **options):
         ({"keep": ("edge",)}, "keep: expected .*, got 'edge'"),
         (
             {"keep": ("nodes", "features", "edges"), "search": "paper"},
-            "search: the paper's search has no rule for edges",
+            "search: expected 'guided' for edges",
         ),
         ({"keep": ("edges",), "edge_index": NO_EDGES}, "edges: expected some to keep"),
         (

@@ -333,7 +333,7 @@ def test_an_adjacency_gets_the_line_that_works_at_other_levels_too(graph, level)
     wrong = Data(x=x, edge_index=adjacency(edge_index, NODES))
     model = made(GraphsWithEdges if level == "graphs" else LinksWithEdges)
     given = ([wrong, wrong],) if level == "graphs" else (x, wrong.edge_index)
-    with pytest.raises(InputError, match=r"edge_index must be .*to_torch_csr_tensor") as error:
+    with pytest.raises(InputError, match=r"edge_index: expected .*to_torch_csr_tensor") as error:
         getattr(Zorro, f"of_{level}")(model, *given)
     line = the_line_of(error, model)
     options = {**QUICK, "evaluator": "any-model"}
@@ -352,5 +352,5 @@ def test_an_adjacency_gets_the_line_that_works_at_other_levels_too(graph, level)
 def test_graphs_that_have_an_adjacency_alone_are_told_so(graph):
     x, edge_index = graph
     wrong = Data(x=x, adj_t=adjacency(edge_index, NODES))
-    with pytest.raises(InputError, match=r"graphs\[0\]: edge_index must be .*got none"):
+    with pytest.raises(InputError, match=r"graphs\[0\]: edge_index: expected .*got none"):
         Zorro.of_graphs(made(OfGraphs), [wrong, wrong])

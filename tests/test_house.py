@@ -8,7 +8,9 @@ from pathlib import Path
 
 import yaml
 
-from zorro import __version__
+from zorro import __version__, errors
+from zorro.cli.table import EXPLAINED_IN_DOCS
+from zorro.errors import TROUBLESHOOTING
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -55,3 +57,12 @@ def test_every_package_that_is_asked_for_has_a_pinned_version():
     names = {re.match(r"[\w-]+", each)[0] for each in asked} - {"zorro-gnn"}
     pinned = {name.lower().replace("_", "-") for name in PINNED}
     assert {name.lower().replace("_", "-") for name in names} - pinned == set()
+
+
+def test_what_errors_and_statuses_point_to_is_on_the_page():
+    page = (ROOT / TROUBLESHOOTING).read_text(encoding="utf-8")
+    headings = {name.lower().replace(" ", "-") for name in re.findall(r"^## (.+)$", page, re.M)}
+    pointed_to = {status.replace(" ", "-") for status in EXPLAINED_IN_DOCS}
+    pointed_to |= {kind.section for kind in vars(errors).values() if hasattr(kind, "section")}
+    assert "refused" in pointed_to
+    assert pointed_to - {None} <= headings

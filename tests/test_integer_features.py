@@ -158,7 +158,9 @@ def test_noise_keeps_to_the_columns_own_values(noise, sparse, dtype):
 @pytest.mark.parametrize("noise", ["gaussian", "means"])
 def test_noise_between_the_values_is_refused(noise):
     x, edge_index = a_graph()
-    with pytest.raises(InputError, match=f"noise: '{noise}' .*int64.* use 'column-marginals'"):
+    with pytest.raises(
+        InputError, match=f"noise: expected 'column-marginals', .*int64 features, got '{noise}'"
+    ):
         Zorro(made(Embeds, 2), x, edge_index, noise=noise)
 
 
@@ -171,7 +173,9 @@ def test_a_function_must_draw_what_the_features_are():
     def threes(candidates, samples, generator):
         return torch.full((samples, *candidates.shape), 3)
 
-    with pytest.raises(InputError, match=r"noise: halves must draw torch.int64, .* torch.float32"):
+    with pytest.raises(
+        InputError, match=r"noise: expected torch.int64 of halves, .* torch.float32"
+    ):
         Zorro(made(Embeds, 2), x, edge_index, noise=halves, **QUICK).explain(QUERY)
     explanation = Zorro(made(Embeds, 2), x, edge_index, noise=threes, **QUICK).explain(QUERY)
     assert explanation.fidelity.value in (0.0, 1.0)
@@ -188,7 +192,7 @@ def test_the_context_is_disturbed_with_categories_that_exist(hops):
 
 
 def test_what_has_no_order_stays_refused():
-    with pytest.raises(InputError, match=r"x must be .* integer or bool .*got torch.complex64"):
+    with pytest.raises(InputError, match=r"x: expected .* integer or bool .*got torch.complex64"):
         Zorro(made(Embeds, 2), a_graph()[0] + 0j, a_graph()[1])
     with pytest.raises(InputError, match=r"convert it with x.float\(\)"):
         check_graph(*a_graph())  # files and stored graphs hold floats

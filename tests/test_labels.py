@@ -107,7 +107,9 @@ def test_bad_labels_are_refused(labelled):
         Zorro(*labelled, label=4, threshold=0.0).explain(0)
     with pytest.raises(InputError, match=r"^label: expected a column"):
         Zorro(*labelled, label=-1, threshold=0.0)
-    with pytest.raises(InputError, match=r"^why_not: expected None, a label is there or not"):
+    with pytest.raises(
+        InputError, match=r"^why_not: expected None for a label, which is there or not"
+    ):
         Zorro(*labelled, label=1, threshold=0.0).explain(0, why_not=2)
     with pytest.raises(ModelError, match=r"^threshold: 0\.5 is for a probability"):
         Zorro(*labelled, label=1, threshold=0.5).explain(0)

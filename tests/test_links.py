@@ -365,9 +365,9 @@ def test_what_is_no_link_is_refused(graph, asked, options, said):
 def test_nodes_and_graphs_are_not_compared_with_ends(graph):
     x, edge_index = graph
     zorro = Zorro(gnn.GCN(FEATURES, 8, num_layers=2, out_channels=3), x, edge_index)
-    with pytest.raises(InputError, match=r"^among: only links are compared"):
+    with pytest.raises(InputError, match=r"^among: expected it for links"):
         zorro.explain(3, among=[4])
-    with pytest.raises(InputError, match=r"^top: only links are compared"):
+    with pytest.raises(InputError, match=r"^top: expected it for links"):
         zorro.explain(3, top=2)
 
 

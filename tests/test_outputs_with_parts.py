@@ -207,8 +207,13 @@ def test_the_part_with_a_row_per_graph_is_advised():
     ("form", "output", "message"),
     [
         ("dictionary", "logit", r"output: expected one of 'states', 'logits', .* got 'logit'"),
-        ("tuple", "logits", r"output: 'logits' names a part .* the model returns tuple"),
-        ("tuple", 0, r"output: 0 is for values: .* or output=lambda out: out\[0\] for a part"),
+        ("tuple", "logits", r"output: expected a column .* the model returns tuple, got 'logits'"),
+        (
+            "tuple",
+            0,
+            r"output: expected a value to be explained, got 0 .* or output=lambda out: out\[0\] "
+            "for a part",
+        ),
     ],
 )
 def test_a_part_that_is_not_there_is_named(graph, form, output, message):

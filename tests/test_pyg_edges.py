@@ -445,7 +445,7 @@ def test_pyg_draws_the_kept_edges(tmp_path, monkeypatch):
         ({"nodes": "object", "edges": None, "directed": True}, "directed: expected 'edges'"),
         (
             {"nodes": "object", "search": "paper"},
-            "search: the paper's search has no rule for edges",
+            "search: expected 'guided' for edges",
         ),
     ],
 )

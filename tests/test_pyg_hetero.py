@@ -198,7 +198,7 @@ def test_values_and_a_part_of_what_the_model_returns():
     target = model(data.x_dict, data.edge_index_dict)["author"].argmax(-1)
     same = explained(model, data, kind="phenomenon", output="author", target=target)
     assert same.zorro[3].predicted_class == int(target[3])
-    with pytest.raises(InputError, match="target: the model predicts class"):
+    with pytest.raises(InputError, match="target: expected class"):
         explained(model, data, kind="phenomenon", output="author", target=(target + 1) % CLASSES)
 
 

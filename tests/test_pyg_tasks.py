@@ -129,7 +129,9 @@ def test_a_phenomenon_of_values_is_explained_where_the_model_gives_it(given):
     assert list(ask(**given, target=values + 0.4).zorro) == [0, 1, 2]
     wrong = values.clone()
     wrong[1] += 0.6
-    with pytest.raises(InputError, match=r"^target: the model predicts value .* for graph 1"):
+    with pytest.raises(
+        InputError, match=r"^target: expected value .*, which the model predicts for graph 1"
+    ):
         ask(**given, target=wrong)
     assert list(ask(**given, target=wrong, index=2).zorro) == [2]
 

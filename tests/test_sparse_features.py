@@ -123,7 +123,9 @@ def test_the_check_changes_no_explanation(evaluator):
 def test_noise_from_sparse_features_is_that_from_dense_ones(noise, sparse):
     x, _ = a_graph()
     if noise in ("gaussian", "published"):
-        with pytest.raises(InputError, match=rf"noise: '{noise}' needs dense .* x.to_dense\(\)"):
+        with pytest.raises(
+            InputError, match=rf"noise: expected dense features for '{noise}', .* x.to_dense\(\)"
+        ):
             resolve(noise, sparse(x))
         return
     drawn, expected = (
@@ -249,10 +251,16 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: csr(values=(1.0, NAN)), "x must be finite, got nan at node 1, feature 0"),
-        (lambda: coo(values=(1.0, NAN)), "x must be finite, got nan at node 1, feature 0"),
-        (lambda: csr(columns=(1, 2)), "x is not a sound sparse tensor"),
-        (lambda: csr(crow=(0, 2, 1)), "x is not a sound sparse tensor"),
+        (
+            lambda: csr(values=(1.0, NAN)),
+            "x: expected finite numbers, got nan at node 1, feature 0",
+        ),
+        (
+            lambda: coo(values=(1.0, NAN)),
+            "x: expected finite numbers, got nan at node 1, feature 0",
+        ),
+        (lambda: csr(columns=(1, 2)), "x: expected a sound sparse tensor"),
+        (lambda: csr(crow=(0, 2, 1)), "x: expected a sound sparse tensor"),
         (lambda: torch.eye(2).to_sparse(1), "sparse in both dimensions, got a hybrid"),
         (lambda: torch.ones(2).to_sparse(), r"got shape \(2,\)"),
         (
@@ -272,7 +280,7 @@ def test_unusable_sparse_features_are_named(make, message):
 
 def test_sparse_features_must_be_asked_for():
     check_graph(csr(), EDGES, sparse=True)
-    with pytest.raises(InputError, match=r"x must be a dense .*, got torch.sparse_csr"):
+    with pytest.raises(InputError, match=r"x: expected a dense .*, got torch.sparse_csr"):
         check_graph(csr(), EDGES)
 
 

@@ -118,7 +118,7 @@ def test_noise_is_that_of_the_graph_in_memory(tmp_path, noise, layout):
     data.x = layout(data.x)
     graph, _ = stored(data, tmp_path / "graph")
     if noise in ("gaussian", "published"):
-        with pytest.raises(InputError, match=rf"noise: '{noise}' needs features in memory"):
+        with pytest.raises(InputError, match=rf"noise: expected features in memory for '{noise}'"):
             resolve(noise, graph.x)
         return
     ours, theirs = (
@@ -150,14 +150,14 @@ def test_the_model_is_never_run_on_the_whole_graph(tmp_path):
     graph, in_memory = stored(a_graph(), tmp_path / "graph")
     with pytest.raises(InputError, match="check: expected 'auto', 'local' or 'none' for a stored"):
         Zorro(Net(), graph.x, graph.edge_index, check="whole")
-    with pytest.raises(InputError, match=r"edge_index must be a dense .*, got StoredEdges"):
+    with pytest.raises(InputError, match=r"edge_index: expected a dense .*, got StoredEdges"):
         Zorro(Net(), in_memory.x, graph.edge_index)
-    with pytest.raises(InputError, match=r"x must be a dense, .*, got StoredFeatures"):
+    with pytest.raises(InputError, match=r"x: expected a dense, .*, got StoredFeatures"):
         Zorro(Net(), graph.x, in_memory.edge_index)
     other, _ = stored(a_graph(nodes=50), tmp_path / "other")
-    with pytest.raises(InputError, match="must be of one stored graph, got 120 and 50 nodes"):
+    with pytest.raises(InputError, match="expected both of one stored graph, got 120 and 50 nodes"):
         Zorro(Net(), graph.x, other.edge_index)
-    with pytest.raises(InputError, match="a stored graph can be explained but not trained on"):
+    with pytest.raises(InputError, match="expected a graph in memory, got a stored one"):
         models.train("gcn", graph, models.TrainingSettings())
 
 

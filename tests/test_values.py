@@ -136,7 +136,7 @@ def test_a_value_round_trips_and_reads_well(regressor):
     with pytest.raises(InputError, match="expected one of a class"):
         _ = explanation.probability
     broken = {**json.loads(explanation.to_json()), "value": None}
-    with pytest.raises(InputError, match="a class or a value"):
+    with pytest.raises(InputError, match="predicted_class: expected one of a class, a value"):
         Explanation.from_dict(broken)
 
 
@@ -194,9 +194,9 @@ def test_weights_that_change_change_the_spread(regressor):
         ({"tolerance": 1.0, "label": 1}, "label: expected None where a tolerance"),
         ({"tolerance": 1.0, "side": "left"}, "side: expected"),
         ({"tolerance": 1.0, "output": 1.5}, "output: expected a column"),
-        ({"side": "up"}, "side: 'up' is for values"),
-        ({"output": 1}, "output: 1 is for values"),
-        ({"label": 1}, "threshold: expected with label"),
+        ({"side": "up"}, "side: expected a value to be explained, got 'up'"),
+        ({"output": 1}, "output: expected a value to be explained, got 1"),
+        ({"label": 1}, "threshold: expected a number with label, got None"),
         ({"threshold": "0"}, "threshold: expected a number"),
     ],
 )
@@ -208,9 +208,9 @@ def test_what_contradicts_itself_is_refused_at_the_door(star, options, said):
 def test_what_the_output_does_not_have_is_refused(star):
     with pytest.raises(InputError, match=r"^output: expected a column .* from 0 to 1, got 2"):
         Zorro(Sum(), *star, tolerance=1.0, output=2).explain(0)
-    with pytest.raises(InputError, match=r"^why_not: expected None, there is no other class"):
+    with pytest.raises(InputError, match=r"^why_not: expected None for a value"):
         Zorro(Sum(), *star, tolerance=1.0).explain(0, why_not=1)
-    with pytest.raises(InputError, match=r"^tolerance_share: the spread of the outputs"):
+    with pytest.raises(InputError, match=r"^tolerance_share: expected check='whole'"):
         Zorro(Sum(), *star, tolerance_share=0.5, check="local").explain(0)
 
     class Constant(nn.Module):

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import torch
 from timing import gnn_explainer
-from timing.cells import Row, Subject, seconds
+from timing.cells import ModelOnGraph, Row, seconds
 
 from dense_graphs.cells import CUT, FEWEST, OURS, WHOLE, Cell
 from zorro import Zorro
@@ -23,13 +23,13 @@ from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
 
 Timed = Callable[..., Row]  # of a node, and of the samples to draw where these are given
-Prepare = Callable[[Cell, Subject, int], Timed]  # warmed up with a node
+Prepare = Callable[[Cell, ModelOnGraph, int], Timed]  # warmed up with a node
 
 
-def ours(cell: Cell, subject: Subject, warm_up: int) -> Timed:
+def ours(cell: Cell, loaded: ModelOnGraph, warm_up: int) -> Timed:
     """Return what times a whole explanation."""
-    _load_what_is_loaded_on_first_use(subject)
-    zorro = Zorro(subject.model, subject.x, subject.edge_index, **cell.options)
+    _load_what_is_loaded_on_first_use(loaded)
+    zorro = Zorro(loaded.model, loaded.x, loaded.edge_index, **cell.options)
     zorro.fidelity(warm_up, nodes=[], features=[], samples=10)
 
     def timed(node: int) -> Row:
@@ -37,7 +37,7 @@ def ours(cell: Cell, subject: Subject, warm_up: int) -> Timed:
         used = time.process_time()
         took, explanation = seconds(
             lambda: zorro.explain(node, on_step=lambda _: clock.append(time.perf_counter())),
-            subject,
+            loaded,
         )
         used = time.process_time() - used
         parts = _split([*clock, clock[0] + took])
@@ -46,11 +46,11 @@ def ours(cell: Cell, subject: Subject, warm_up: int) -> Timed:
     return timed
 
 
-def _load_what_is_loaded_on_first_use(subject: Subject) -> None:
+def _load_what_is_loaded_on_first_use(loaded: ModelOnGraph) -> None:
     """Explain a node of a ring of a few nodes."""
     ring = torch.arange(10)
-    edge_index = torch.stack([ring, ring.roll(1)]).to(subject.x.device)
-    Zorro(subject.model, subject.x[:10], edge_index, max_evaluations=2000).explain(0)
+    edge_index = torch.stack([ring, ring.roll(1)]).to(loaded.x.device)
+    Zorro(loaded.model, loaded.x[:10], edge_index, max_evaluations=2000).explain(0)
 
 
 def _told(explanation: Explanation) -> Row:
@@ -85,21 +85,19 @@ def _split(clock: list[float]) -> Row:
     }
 
 
-def on_cut(cell: Cell, subject: Subject, warm_up: int, *, whole: bool = False) -> Timed:
+def on_cut(cell: Cell, loaded: ModelOnGraph, warm_up: int, *, whole: bool = False) -> Timed:
     """Return what times GNNExplainer on the cut, or on the whole graph."""
-    return gnn_explainer.timed_explanations(
-        subject, warm_up=warm_up, whole=whole, return_type="raw"
-    )
+    return gnn_explainer.timed_explanations(loaded, warm_up=warm_up, whole=whole, return_type="raw")
 
 
-def fewest_samples(cell: Cell, subject: Subject, warm_up: int) -> Timed:
+def fewest_samples(cell: Cell, loaded: ModelOnGraph, warm_up: int) -> Timed:
     """Return what times drawing some samples and evaluating the empty set on them.
 
     The cut is made on the way, and so is all that the evaluator prepares for a query.
     """
-    predictor = Predictor(subject.model)
-    noise = resolve("column-marginals", subject.x)
-    extractor = Extractor(predictor, Graph(subject.x, subject.edge_index), noise=noise)
+    predictor = Predictor(loaded.model)
+    noise = resolve("column-marginals", loaded.x)
+    extractor = Extractor(predictor, Graph(loaded.x, loaded.edge_index), noise=noise)
     choice = EvaluatorChoice(predictor, wanted="auto", memory=DEFAULT_MEMORY)
 
     def hits(graph: ComputationalGraph, samples: int) -> int:
@@ -116,8 +114,8 @@ def fewest_samples(cell: Cell, subject: Subject, warm_up: int) -> Timed:
         return int(evaluator.hits(nothing).sum())
 
     def timed(node: int, samples: int) -> Row:
-        extracting, graph = seconds(partial(extractor.extract, node), subject)
-        evaluating, count = seconds(partial(hits, graph, samples), subject)
+        extracting, graph = seconds(partial(extractor.extract, node), loaded)
+        evaluating, count = seconds(partial(hits, graph, samples), loaded)
         return {
             "seconds": extracting + evaluating,
             "extraction_seconds": extracting,

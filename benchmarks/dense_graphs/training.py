@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from timing.cells import Subject
+from timing.cells import ModelOnGraph
 from torch import nn
 from torch_geometric.data import Data
 
@@ -31,11 +31,11 @@ def trained(cell: Cell, graph: Data, folder: Path) -> float:
     return float(checkpoint.read_record(path)["accuracy"]["test"])
 
 
-def subject(cell: Cell, graph: Data, folder: Path) -> Subject:
+def loaded(cell: Cell, graph: Data, folder: Path) -> ModelOnGraph:
     """Return the trained model on its graph."""
     model = BUILDS[cell.model](graph, cell.hidden, int(graph.y.max()) + 1)
     checkpoint.load(model, _path(cell, folder))
-    return Subject(model.eval(), graph.x, graph.edge_index)
+    return ModelOnGraph(model.eval(), graph.x, graph.edge_index)
 
 
 def _path(cell: Cell, folder: Path) -> Path:

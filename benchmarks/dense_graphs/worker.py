@@ -23,7 +23,7 @@ import torch
 from dense_graphs.cells import CELLS
 from dense_graphs.graphs import load
 from dense_graphs.methods import PREPARE, Timed
-from dense_graphs.training import subject
+from dense_graphs.training import loaded
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def _prepared(asked: dict[str, Any]) -> Timed:
     cell = CELLS[asked["cell"]]
     folder = Path(asked["folder"])
     graph = load(cell.graph, folder)
-    return PREPARE[asked["method"]](cell, subject(cell, graph, folder), asked["warm_up"])
+    return PREPARE[asked["method"]](cell, loaded(cell, graph, folder), asked["warm_up"])
 
 
 def _failure(error: Exception) -> dict[str, str]:

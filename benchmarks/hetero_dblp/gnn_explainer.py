@@ -35,11 +35,6 @@ def explain(model: nn.Module, packing: Packing, graph: ComputationalGraph) -> An
     kinds = graph.further_inputs["node_type"]
     index = int((kinds[: graph.target] == kinds[graph.target]).sum())
     x_dict, edge_index_dict = called.given
-    return on(model, x_dict, edge_index_dict, index)
-
-
-def on(model: nn.Module, x_dict: Any, edge_index_dict: Any, index: int) -> Any:
-    """Return PyG's explanation of a node of a graph, as its user asks for it."""
     # It scales features, so that numbers of nodes cannot be among them: these stay as they are.
     numbers = {name: x for name, x in x_dict.items() if not x.is_floating_point()}
     explainer = Explainer(

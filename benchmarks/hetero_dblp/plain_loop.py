@@ -35,7 +35,7 @@ def stayed(
         samples: how many.
         seed: of the noise.
     """
-    true = {name: dense(data[name].x) for name in data.node_types}
+    true = {name: _dense(data[name].x) for name in data.node_types}
     draw = torch.Generator().manual_seed(seed)
     assert not model.training, "dropout would answer"
     with torch.no_grad():
@@ -51,8 +51,7 @@ def stayed(
     return counts
 
 
-def dense(x: Tensor) -> Tensor:
-    """Return features as the model takes them."""
+def _dense(x: Tensor) -> Tensor:
     return x if x.layout == torch.strided else x.to_dense()
 
 

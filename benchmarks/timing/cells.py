@@ -32,7 +32,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ModelOnGraph:
     """A trained model, the graph it predicts on, and a way to wait for the device."""
 
     model: nn.Module
@@ -55,13 +55,13 @@ CELLS = (
 )
 
 
-def load(cell: Cell, device: str = "cpu") -> Subject:
+def load(cell: Cell, device: str = "cpu") -> ModelOnGraph:
     """Return a cell's trained model and graph."""
     graph = data.load(cell.dataset)
     model = models.build(cell.model, graph.num_features, int(graph.y.max()) + 1)
     path = cell.checkpoint or models.checkpoint.paper_checkpoint(cell.dataset, cell.model)
     models.checkpoint.load(model, path)
-    return Subject(model.eval().to(device), graph.x.to(device), graph.edge_index.to(device))
+    return ModelOnGraph(model.eval().to(device), graph.x.to(device), graph.edge_index.to(device))
 
 
 def sample(dataset: str, count: int) -> list[int]:
@@ -70,10 +70,10 @@ def sample(dataset: str, count: int) -> list[int]:
     return [int(node) for node in order[:count]]
 
 
-def seconds(work: Callable[[], object], subject: Subject) -> tuple[float, Any]:
+def seconds(work: Callable[[], object], loaded: ModelOnGraph) -> tuple[float, Any]:
     """Return how long `work` took, and what it gave."""
-    subject.wait()
+    loaded.wait()
     start = time.perf_counter()
     result = work()
-    subject.wait()
+    loaded.wait()
     return time.perf_counter() - start, result

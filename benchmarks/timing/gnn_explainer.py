@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.explain import Explainer, GNNExplainer
 
-from timing.cells import Cell, Row, Subject, load, seconds
+from timing.cells import Cell, ModelOnGraph, Row, load, seconds
 from zorro.cut import Extractor
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
@@ -33,28 +33,28 @@ def measure(cell: Cell, nodes: Sequence[int], *, whole: bool) -> Iterator[Row]:
 
 
 def timed_explanations(
-    subject: Subject, *, warm_up: int, whole: bool, return_type: str = "log_probs"
+    loaded: ModelOnGraph, *, warm_up: int, whole: bool, return_type: str = "log_probs"
 ) -> Callable[[int], Row]:
     """Return what explains a node and says how long it took, warmed up.
 
     Args:
-        subject: the model and its graph.
+        loaded: the model and its graph.
         warm_up: a node, explained in a few epochs.
         whole: run on the whole graph, as PyG does, instead of on the cut.
         return_type: what the model returns, in PyG's words.
     """
-    extractor = Extractor(Predictor(subject.model), Graph(subject.x, subject.edge_index))
+    extractor = Extractor(Predictor(loaded.model), Graph(loaded.x, loaded.edge_index))
 
     def explain(node: int, epochs: int) -> Any:
-        parts = (subject.x, subject.edge_index, node)
+        parts = (loaded.x, loaded.edge_index, node)
         if not whole:
             graph = extractor.extract(node)
             parts = (graph.x, graph.edge_index, graph.target)
-        return _explained(subject, *parts, epochs, return_type)
+        return _explained(loaded, *parts, epochs, return_type)
 
     def timed(node: int) -> Row:
         torch.manual_seed(0)
-        time, _ = seconds(partial(explain, node, EPOCHS), subject)
+        time, _ = seconds(partial(explain, node, EPOCHS), loaded)
         return {"node": node, "seconds": time}
 
     explain(warm_up, 2)
@@ -62,10 +62,10 @@ def timed_explanations(
 
 
 def _explained(
-    subject: Subject, x: Tensor, edge_index: Tensor, node: int, epochs: int, return_type: str
+    loaded: ModelOnGraph, x: Tensor, edge_index: Tensor, node: int, epochs: int, return_type: str
 ) -> Any:
     explainer = Explainer(
-        subject.model,
+        loaded.model,
         GNNExplainer(epochs=epochs),
         explanation_type="model",
         node_mask_type="common_attributes",

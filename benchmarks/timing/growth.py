@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from timing.cells import SAMPLES, Cell, K, Row, Subject, load
+from timing.cells import SAMPLES, Cell, K, ModelOnGraph, Row, load
 from timing.ours import explained, front_door
 from zorro import data, models
 from zorro.cut import Extractor
@@ -32,10 +32,10 @@ def measure(
     axis: str, nodes: Sequence[int], *, evaluator: EvaluatorName, values: Sequence[int]
 ) -> Iterator[Row]:
     """Yield for each value of an axis the median time over `nodes`, all else as in the paper."""
-    subject = load(CELL)
+    loaded = load(CELL)
     yield {}
     for value in values:
-        seen = with_features(subject, value) if axis == "features" else subject
+        seen = with_features(loaded, value) if axis == "features" else loaded
         zorro, _ = front_door(
             seen,
             warm_up=nodes[0],
@@ -52,13 +52,13 @@ def measure(
         }
 
 
-def with_features(subject: Subject, features: int) -> Subject:
-    """Return the subject with fewer columns, or with all of them several times.
+def with_features(loaded: ModelOnGraph, features: int) -> ModelOnGraph:
+    """Return a model and its graph with fewer columns, or with all of them several times.
 
     The model's first weights are cut along; repeated ones are divided by the number of copies, so
     that the predictions stay. `features` must be a multiple of all columns or fewer than these.
     """
-    every = subject.x.size(1)
+    every = loaded.x.size(1)
     copies = max(1, features // every)
     order = torch.from_numpy(np.random.default_rng(0).permutation(every))
     columns = order[:features].sort().values if features < every else torch.arange(every)
@@ -67,17 +67,17 @@ def with_features(subject: Subject, features: int) -> Subject:
         name: tensor[:, columns] / copies
         if tensor.dim() == 2 and tensor.size(1) == every
         else tensor
-        for name, tensor in subject.model.state_dict().items()
+        for name, tensor in loaded.model.state_dict().items()
     }
     model: nn.Module = models.build(CELL.model, features, weights["conv2.bias"].numel())
     model.load_state_dict(weights)
-    return Subject(model.eval(), subject.x[:, columns], subject.edge_index)
+    return ModelOnGraph(model.eval(), loaded.x[:, columns], loaded.edge_index)
 
 
 def nodes_by_size(cell: Cell, count: int) -> Iterator[Row]:
     """Yield `count` of the paper's query nodes, from the fewest candidates to the most."""
-    subject = load(cell)
-    extractor = Extractor(Predictor(subject.model), Graph(subject.x, subject.edge_index))
+    loaded = load(cell)
+    extractor = Extractor(Predictor(loaded.model), Graph(loaded.x, loaded.edge_index))
     yield {}
     sizes = sorted(
         (extractor.extract(node).candidates.numel(), node)

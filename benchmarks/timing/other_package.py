@@ -26,16 +26,16 @@ def install(folder: Path) -> str:
 def measure(cell: Cell, node: int) -> Iterator[Row]:
     """Yield the time of one node's explanation; the package's folder is on the path."""
     zorrito = importlib.import_module("zorrito")
-    subject = load(cell)
+    loaded = load(cell)
     explainer = zorrito.Zorro(
-        model=subject.model, task="node", samples=SAMPLES, top_k=K, num_hops=2, seed=0
+        model=loaded.model, task="node", samples=SAMPLES, top_k=K, num_hops=2, seed=0
     )
     yield {}
     time, found = seconds(
         lambda: explainer.explain(
-            x=subject.x, edge_index=subject.edge_index, node_idx=node, fidelity_threshold=TAU
+            x=loaded.x, edge_index=loaded.edge_index, node_idx=node, fidelity_threshold=TAU
         ),
-        subject,
+        loaded,
     )
     yield {
         "node": node,

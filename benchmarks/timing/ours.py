@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timing.cells import SAMPLES, TAU, Cell, K, Row, Subject, load, seconds
+from timing.cells import SAMPLES, TAU, Cell, K, ModelOnGraph, Row, load, seconds
 from timing.published import count_evaluations
 from zorro import Zorro
 from zorro.cut import Extractor
@@ -21,11 +21,11 @@ def measure(
     cell: Cell, nodes: Sequence[int], *, evaluator: EvaluatorName = "auto", device: str = "cpu"
 ) -> Iterator[Row]:
     """Yield the time of each node's explanation: extraction, noise, tracing check and search."""
-    subject = load(cell, device)
-    zorro, setup = front_door(subject, warm_up=nodes[0], evaluator=evaluator)
+    loaded = load(cell, device)
+    zorro, setup = front_door(loaded, warm_up=nodes[0], evaluator=evaluator)
     yield setup
     for node in nodes:
-        yield explained(zorro, node, subject)
+        yield explained(zorro, node, loaded)
 
 
 def measure_any_model(
@@ -45,21 +45,21 @@ def measure_any_model(
         most_in_all: seconds after which no more nodes are taken.
         device: where everything runs.
     """
-    subject = load(cell, device)
-    zorro, setup = front_door(subject, warm_up=inputs[0][0], evaluator="any-model")
+    loaded = load(cell, device)
+    zorro, setup = front_door(loaded, warm_up=inputs[0][0], evaluator="any-model")
     yield setup
     spent = 0.0
     for node, count in inputs:
-        estimate = count * _seconds_per_input(subject, node)
+        estimate = count * _seconds_per_input(loaded, node)
         row: Row = {"node": node, "estimate": estimate, "seconds": None}
         if estimate <= min(most_per_node, most_in_all - spent):
-            row |= explained(zorro, node, subject)
+            row |= explained(zorro, node, loaded)
             spent += row["seconds"]
         yield row
 
 
 def front_door(
-    subject: Subject,
+    loaded: ModelOnGraph,
     *,
     warm_up: int,
     evaluator: EvaluatorName,
@@ -73,9 +73,9 @@ def front_door(
     """
     time, zorro = seconds(
         lambda: Zorro(
-            subject.model,
-            subject.x,
-            subject.edge_index,
+            loaded.model,
+            loaded.x,
+            loaded.edge_index,
             tau=TAU,
             search="paper",
             k=k,
@@ -83,15 +83,15 @@ def front_door(
             fresh_samples=1,
             evaluator=evaluator,
         ),
-        subject,
+        loaded,
     )
-    first, _ = seconds(lambda: zorro.fidelity(warm_up, samples=samples), subject)
+    first, _ = seconds(lambda: zorro.fidelity(warm_up, samples=samples), loaded)
     return zorro, {"setup_seconds": time, "first_seconds": first}
 
 
-def explained(zorro: Zorro, node: int, subject: Subject) -> Row:
+def explained(zorro: Zorro, node: int, loaded: ModelOnGraph) -> Row:
     """Explain one node and say how long it took and how much work it was."""
-    time, explanation = seconds(lambda: zorro.explain(node), subject)
+    time, explanation = seconds(lambda: zorro.explain(node), loaded)
     assert isinstance(explanation, Explanation)
     return {
         "node": node,
@@ -104,12 +104,12 @@ def explained(zorro: Zorro, node: int, subject: Subject) -> Row:
     }
 
 
-def _seconds_per_input(subject: Subject, node: int) -> float:
+def _seconds_per_input(loaded: ModelOnGraph, node: int) -> float:
     """Time one perturbed input of the any-model evaluator, of a hundred run together."""
-    predictor = Predictor(subject.model)
-    graph = Extractor(predictor, Graph(subject.x, subject.edge_index)).extract(node)
+    predictor = Predictor(loaded.model)
+    graph = Extractor(predictor, Graph(loaded.x, loaded.edge_index)).extract(node)
     draws = draws_of(
-        resolve("column-marginals", subject.x),
+        resolve("column-marginals", loaded.x),
         graph.candidate_x,
         seed=0,
         query=node,
@@ -119,5 +119,5 @@ def _seconds_per_input(subject: Subject, node: int) -> float:
     evaluator = BatchedEvaluator(predictor, graph, draws)
     nothing = Selection.empty(*evaluator.shape, device=evaluator.device)
     evaluator.scores(nothing)  # warm-up
-    time, _ = seconds(lambda: evaluator.scores(nothing), subject)
+    time, _ = seconds(lambda: evaluator.scores(nothing), loaded)
     return time / SAMPLES

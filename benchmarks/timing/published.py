@@ -12,7 +12,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from timing.cells import SAMPLES, Cell, Row, Subject, load, seconds
+from timing.cells import SAMPLES, Cell, ModelOnGraph, Row, load, seconds
 from zorro.cut import ComputationalGraph, Extractor
 from zorro.explanation import Explanation
 from zorro.graph.graph import Graph
@@ -62,17 +62,17 @@ def measure(
         repeats: evaluations timed.
         device: where everything runs.
     """
-    subject = load(cell, device)
+    loaded = load(cell, device)
     extractor = Extractor(
-        Predictor(subject.model), Graph(subject.x, subject.edge_index), halo=0, check="none"
+        Predictor(loaded.model), Graph(loaded.x, loaded.edge_index), halo=0, check="none"
     )
     yield {}
     stream = torch.Generator(device).manual_seed(0)
     for node, count in evaluations:
         graph = extractor.extract(node)
-        evaluate(subject, graph, samples=min(10, samples), stream=stream)  # warm-up
-        work = partial(evaluate, subject, graph, samples=samples, stream=stream)
-        times = [seconds(work, subject)[0] for _ in range(repeats)]
+        evaluate(loaded, graph, samples=min(10, samples), stream=stream)  # warm-up
+        work = partial(evaluate, loaded, graph, samples=samples, stream=stream)
+        times = [seconds(work, loaded)[0] for _ in range(repeats)]
         one = sum(times) / repeats * SAMPLES / samples
         yield {
             "node": node,
@@ -84,7 +84,7 @@ def measure(
 
 
 def evaluate(
-    subject: Subject, graph: ComputationalGraph, *, samples: int, stream: torch.Generator
+    loaded: ModelOnGraph, graph: ComputationalGraph, *, samples: int, stream: torch.Generator
 ) -> int:
     """Return the hits of one fidelity evaluation as the published code makes it.
 
@@ -93,14 +93,14 @@ def evaluate(
     """
     nodes, features = graph.x.shape
     rows = torch.randint(
-        subject.x.size(0), (samples, nodes, features), generator=stream, device=stream.device
+        loaded.x.size(0), (samples, nodes, features), generator=stream, device=stream.device
     )
     kept = torch.arange(nodes, device=stream.device).unsqueeze(1) % 2 == 0
     kept = kept & (torch.arange(features, device=stream.device) % 2 == 0)  # (n, d)
     hits = 0
     with torch.no_grad():
         for drawn in rows:
-            noise = subject.x.gather(0, drawn)  # (n, d)
-            scores: Tensor = subject.model(torch.where(kept, graph.x, noise), graph.edge_index)
+            noise = loaded.x.gather(0, drawn)  # (n, d)
+            scores: Tensor = loaded.model(torch.where(kept, graph.x, noise), graph.edge_index)
             hits += int(scores[graph.target].argmax()) == graph.predicted_class
     return hits

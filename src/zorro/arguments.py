@@ -18,7 +18,9 @@ def check_device(name: str, device: str | torch.device) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"{name}: '{device}' cannot be used here ({reason})") from None
+        raise InputError(
+            f"{name}: expected a device that can be used here, got '{device}' ({reason})"
+        ) from None
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
@@ -102,7 +104,7 @@ def whole_numbers(name: str, values: Iterable[SupportsIndex], below: int) -> lis
 def check_seed(seed: int) -> int:
     """Return `seed`, or raise `InputError` unless it is a whole number ≥ 0."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number ≥ 0, got {seed!r}")
+        raise InputError(f"seed: expected a whole number ≥ 0, got {seed!r}")
     return seed
 
 

@@ -69,9 +69,16 @@ Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data | 
 class Zorro:
     """Explains a model's predictions: for nodes, and by `of_graphs`, `of_links` and `of_hetero`.
 
-    >>> zorro = Zorro(model, data.x, data.edge_index, tau=0.85)    # doctest: +SKIP
-    >>> zorro.explain(2521)                                        # doctest: +SKIP
-    Explanation(node 2521 → class 3: 2 nodes × 10 features, fidelity 0.91 [0.89, 0.93], certified)
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> zorro = Zorro(SimpleConv(), club.x, club.edge_index, tau=0.85)
+    >>> found = zorro.explain(11)
+    >>> found
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+    >>> found.nodes, found.certified, found.fidelity
+    ((0,), True, FidelityEstimate(1.000 [0.969, 1.000], 200/200))
 
     Args:
         model: a module or a function, called as `model(x, edge_index, **model_kwargs)`, or, if it
@@ -101,8 +108,8 @@ class Zorro:
         max_seconds: time for one explanation, all of it; then the best so far is returned, and
             said to be that.
         max_elements: most nodes and features together.
-        max_evaluations: most perturbed inputs that a search runs. These limits are the guided
-            search's.
+        max_evaluations: most perturbed inputs that a search runs. Only the guided search has
+            limits.
         noise: what refills unselected entries: a name of `zorro.noise.NOISES` or a function
             `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
         seed: of the noise. Results do not depend on the order in which nodes are explained.
@@ -124,8 +131,8 @@ class Zorro:
             explained, with its `threshold`.
         tolerance: of a model whose output is a value (regression): how far it may move and still
             be the same answer.
-        tolerance_share: the same as a share of the standard deviation of the model's outputs over
-            all nodes, or graphs.
+        tolerance_share: the tolerance as a share of the standard deviation of the model's outputs
+            over all nodes, or graphs; instead of `tolerance`.
         side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;
             `"up"`, a value that is to stay up, that it falls by more; `"down"`, that it rises by
             more.
@@ -230,7 +237,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(directed, asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Extractor:
             return Extractor(
@@ -262,8 +269,20 @@ class Zorro:
         All nodes of a graph are candidates. Noise is drawn from the nodes of all graphs. Graphs of
         several types are explained as `of_hetero` does it.
 
-        >>> zorro = Zorro.of_graphs(model, dataset, keep=("nodes",))    # doctest: +SKIP
-        >>> zorro.explain(5)                                            # doctest: +SKIP
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> from torch_geometric.nn import global_add_pool
+        >>> from zorro import Zorro
+        >>> bond = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> atoms = torch.eye(2)
+        >>> molecules = [Data(x=atoms[kinds], edge_index=bond) for kinds in ([0, 0, 1], [1, 0, 1])]
+        >>> def most_frequent(x, edge_index, batch):
+        ...     return global_add_pool(x, batch)
+        >>> zorro = Zorro.of_graphs(most_frequent, molecules, keep=("nodes",))
+        >>> zorro.explain(1)
+        Explanation(graph 1 → class 1: 2 nodes, fidelity 1.00 [0.97, 1.00], certified)
+        >>> zorro.explain(1).nodes
+        (0, 2)
 
         Args:
             model: called as `model(x, edge_index, batch=batch, **model_kwargs)`, or, if it takes
@@ -349,9 +368,18 @@ class Zorro:
 
         Candidates are the nodes that either end can see.
 
-        >>> zorro = Zorro.of_links(model, x, edge_index, threshold=0.0)    # doctest: +SKIP
-        >>> zorro.explain((3, 7))                                          # doctest: +SKIP
-        >>> zorro.explain((3, 7), why_not=(3, 9))                          # doctest: +SKIP
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> from zorro.data import karate_club
+        >>> club = karate_club()
+        >>> def friends_alike(x, edge_index, edge_label_index):
+        ...     u, v = SimpleConv("mean")(x, edge_index)[edge_label_index]
+        ...     return (u * v).sum(1)
+        >>> zorro = Zorro.of_links(friends_alike, club.x, club.edge_index, threshold=0.5)
+        >>> zorro.explain((14, 15)).nodes  # friends of both
+        (32, 33)
+        >>> zorro.explain((14, 15), why_not=(14, 11)).nodes
+        (0, 33)
 
         Args:
             model: called as `model(x, edge_index, edge_label_index=links, **model_kwargs)`, or with
@@ -377,7 +405,7 @@ class Zorro:
             model_kwargs or {},
             _settled_direction(given["directed"], asked, lambda: [(edge_index, size_of(x)[0])]),
         )
-        edges = edge_noise_of(asked, lambda: graph.extras.edge)
+        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
         def source(predictor: Predictor, noise: Noise) -> Links:
             extractor = Extractor(
@@ -419,10 +447,21 @@ class Zorro:
         `keep=("relations",)` whole types of nodes, or whole relations. Noise is drawn within a
         type. A relation and the one that leads back along the same edges are one.
 
-        >>> zorro = Zorro.of_hetero(model, data, "author")                # doctest: +SKIP
-        >>> found = zorro.explain(12)                                     # doctest: +SKIP
-        >>> found.nodes["paper"], found.features["paper"]                 # doctest: +SKIP
-        >>> Zorro.of_hetero(model, data, ("user", "rates", "movie"))      # doctest: +SKIP
+        >>> import torch
+        >>> from torch_geometric.data import HeteroData
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> data = HeteroData()
+        >>> data["paper"].x = torch.eye(2).repeat(6, 1)  # twelve papers of two fields
+        >>> data["author"].x = torch.ones(2, 1)
+        >>> by = torch.tensor([[0, 2, 1, 3, 5], [0, 0, 1, 1, 1]])
+        >>> data["paper", "by", "author"].edge_index = by
+        >>> def fields_of_papers(x_dict, edge_index_dict):
+        ...     both = x_dict["paper"], x_dict["author"]
+        ...     return SimpleConv()(both, edge_index_dict["paper", "by", "author"])
+        >>> found = Zorro.of_hetero(fields_of_papers, data, "author").explain(1)
+        >>> found.nodes["paper"], found.features["paper"]
+        ((1, 3), (0, 1))
 
         Args:
             model: called as `model(x_dict, edge_index_dict, **model_kwargs)`, or, if it takes one
@@ -585,7 +624,7 @@ class Zorro:
             packing=packing,
         )
 
-    def asking(
+    def with_settings(
         self,
         *,
         tau: float | None = None,
@@ -606,6 +645,8 @@ class Zorro:
         other = copy.copy(self)
         other.parameters = p
         return other
+
+    asking = with_settings  # its first name
 
     @outside_inference_mode
     def explain(
@@ -628,8 +669,9 @@ class Zorro:
             contrast: in what sense. `"beats"`: what makes the model prefer the predicted class to
                 the other, whatever it thinks of third ones; `"not"`: what keeps it from
                 predicting the other.
-            among: of a link (u, v): nodes w, explain why v stays ahead of them, or
-            top: among the first so many.
+            among: of a link (u, v): nodes w; explain why it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given; 1 when it is
+                to stay the first.
             on_step: told of each step of the search; what it raises ends the search.
         """
         budget = budget_of(self.parameters)
@@ -641,11 +683,11 @@ class Zorro:
             event = decision.event(graph.scores, graph.asked)
             inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
             result = inquiry.find(on_step=on_step)
-            laboratory = inquiry.laboratory
+            sampler = inquiry.sampler
             with budget.unheeded():
-                sure = guarded(self._source, graph, laboratory.last, result.found.selection)
+                sure = guarded(self._source, graph, sampler.last, result.found.selection)
             return explanation_of(
-                result, sure, decision, laboratory, self.parameters, budget, self._reading
+                result, sure, decision, sampler, self.parameters, budget, self._reading
             )
 
         return on_a_sufficient_cut(self._source, asked, on)
@@ -693,11 +735,11 @@ class Zorro:
         p, decision = self.parameters, self._source.decision(graph, Comparison())
         inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
         whole = budget = inquiry.budget
-        laboratory = inquiry.laboratory
+        sampler = inquiry.sampler
         results: list[Explanation] = []
         selections: list[Selection] = []
         every = search_multiple(
-            laboratory.seen(range(p.samples)),
+            sampler.seen(range(p.samples)),
             lambda allowed: inquiry.find(allowed, budget=budget),
             tau=p.tau,
             max_depth=max_depth,
@@ -708,13 +750,13 @@ class Zorro:
                 if not any(self._repeats(selection, other, distinct) for other in selections):
                     selections.append(selection)
                     with whole.unheeded(), budget.unheeded():
-                        sure = guarded(self._source, graph, laboratory.last, selection)
+                        sure = guarded(self._source, graph, sampler.last, selection)
                     results.append(
-                        explanation_of(result, sure, decision, laboratory, p, budget, self._reading)
+                        explanation_of(result, sure, decision, sampler, p, budget, self._reading)
                     )
                     budget = dataclasses.replace(budget, started=time.perf_counter())
-                    laboratory.restart()
-                if len(results) == max_explanations or whole.is_spent(laboratory.evaluations):
+                    sampler.restart()
+                if len(results) == max_explanations or whole.is_spent(sampler.evaluations):
                     break
         return results
 
@@ -745,6 +787,18 @@ class Zorro:
 
         The samples are those on which `explain` measures: none that its search has seen.
 
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> from zorro.data import karate_club
+        >>> club = karate_club()
+        >>> zorro = Zorro(SimpleConv(), club.x, club.edge_index)
+        >>> zorro.fidelity(12, nodes=[0, 3])  # both of its friends
+        FidelityEstimate(1.000 [0.996, 1.000], 1000/1000)
+        >>> zorro.fidelity(12, nodes=[0])
+        FidelityEstimate(0.728 [0.699, 0.755], 728/1000)
+        >>> zorro.fidelity(12, nodes=[0, 3], features=[1])
+        FidelityEstimate(0.851 [0.827, 0.873], 851/1000)
+
         Args:
             node: the query.
             nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
@@ -753,15 +807,17 @@ class Zorro:
             edges: pairs of nodes, where edges are selectable; all when None. Of several between
                 the same nodes (u, v, k) is one, and (u, v) all of them. Edges that the prediction
                 cannot see make no difference.
-            edge_attributes: edges that keep their attributes, where these are; all when None.
+            edge_attributes: edges that keep their attributes, where attributes are selectable; all
+                when None.
             types: of nodes that are kept, where types are selectable; all when None. With several
                 types nodes and features are given by type, `{"paper": [3]}`, edges by relation.
-            relations: whose edges are kept, where these are; all when None.
+            relations: whose edges are kept, where relations are selectable; all when None.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class or link, as `explain` does,
-            contrast: in what sense, or
-            among: against these ends of links, of which the link is to stay among the first
-            top: so many.
+            why_not: measure how often the answer stays preferred to this class, or this link, as
+                `explain` does; how often the prediction stays when None.
+            contrast: in what sense a class is preferred, where `why_not` is given, as of `explain`.
+            among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given.
         """
         meter = self.meter(
             node, samples=samples, why_not=why_not, contrast=contrast, among=among, top=top
@@ -791,10 +847,11 @@ class Zorro:
         Args:
             node: the query.
             samples: how many; `fresh_samples` when None.
-            why_not: measure against this class or link, as `explain` does,
-            contrast: in what sense, or
-            among: against these ends of links, of which the link is to stay among the first
-            top: so many.
+            why_not: measure how often the answer stays preferred to this class, or this link, as
+                `explain` does; how often the prediction stays when None.
+            contrast: in what sense a class is preferred, where `why_not` is given, as of `explain`.
+            among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
+            top: among how many of the first a link is to stay, where `among` is given.
         """
         p = self.parameters
         count = self.fresh_samples if samples is None else samples
@@ -828,8 +885,14 @@ class Zorro:
         What is lost when a kept element is redrawn too, what is gained when another one is added,
         on samples that the search has not seen.
 
-        >>> importance = zorro.importance(2521, zorro.explain(2521))    # doctest: +SKIP
-        >>> importance.of("nodes")                                      # doctest: +SKIP
+        >>> from torch_geometric.nn import SimpleConv
+        >>> from zorro import Zorro
+        >>> from zorro.data import karate_club
+        >>> club = karate_club()
+        >>> zorro = Zorro(SimpleConv(), club.x, club.edge_index)
+        >>> importance = zorro.importance(11, zorro.explain(11))
+        >>> importance.of("nodes")
+        {0: 0.778, 11: 0.0}
 
         Args:
             node: the query.
@@ -882,6 +945,15 @@ def rdt_fidelity(
 
     F(S) = P over Z of Φ(X ⊙ M + Z ⊙ (1 − M)) = Φ(X), with M the outer product of the indicators
     of `nodes` and `features` (definition of RDT-fidelity in the paper).
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import rdt_fidelity
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> rdt_fidelity(SimpleConv(), club.x, club.edge_index, 11, nodes=[0])  # its only friend
+    FidelityEstimate(1.000 [0.996, 1.000], 1000/1000)
+    >>> rdt_fidelity(SimpleConv(), club.x, club.edge_index, 11, nodes=[])  # all is noise
+    FidelityEstimate(0.222 [0.197, 0.249], 222/1000)
 
     Args:
         model: called as `model(x, edge_index)`.
@@ -951,5 +1023,7 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name in options:
         if name not in known:
-            raise InputError(f"{name}: expected one of the options {', '.join(known)}")
+            raise InputError(
+                f"{name}: expected one of the options {', '.join(known)}, got {name!r}"
+            )
     return {**known, **options}

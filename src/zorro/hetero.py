@@ -315,7 +315,9 @@ def _groups(given: TypedGroups | None, packing: Packing) -> list[list[int]] | No
 
 def _refuse_unserved(asked: Parameters, edges: int) -> None:
     if EDGE_ATTRIBUTES in asked.keep:
-        raise InputError("keep: expected no 'edge_attributes' for graphs of several types")
+        raise InputError(
+            f"keep: expected no 'edge_attributes' for graphs of several types, got {asked.keep}"
+        )
     if asked.edge_noise == "rewire":
         raise InputError(
             "edge_noise: expected 'presence' for graphs of several types, got 'rewire'"

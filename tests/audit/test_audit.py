@@ -1,14 +1,18 @@
 """What an audit tells of explanations whose content is known."""
 
 import dataclasses
+import itertools
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
 from made_runs import made_explanation, made_run, ring
-from scipy.stats import fisher_exact, mannwhitneyu
+from scipy.stats import false_discovery_control, fisher_exact, mannwhitneyu
 
 from zorro.audit import GraphSetting, audit
+from zorro.audit.cases import cases_of
+from zorro.audit.mistakes import _by_chance, _expected
 from zorro.audit.telltale import telltale_of
 from zorro.errors import InputError, RunError
 
@@ -89,8 +93,40 @@ def test_right_and_wrong_answers_are_compared_as_scipy_does():
     typical = {one.feature: one for one in audited.error_features}
     assert 3 in typical
     counts = [[sum(s > 3 for s in sizes), sum(s <= 3 for s in sizes)] for sizes in (wrong, right)]
-    assert typical[3].q_value >= fisher_exact(counts, alternative="greater").pvalue
+    exact = fisher_exact(counts, alternative="greater").pvalue  # of one class there is one table
+    assert typical[3].q_value == pytest.approx(_adjusted_by_hand(exact, explanations, truth))
     assert 0 not in typical
+
+
+def _adjusted_by_hand(p_value, explanations, truth):
+    """Benjamini and Yekutieli's, of the feature whose p-value is the given one."""
+    every = sorted({f for e in explanations for f in e.features})
+    p_values = []
+    for f in every:
+        counts = [[0, 0], [0, 0]]
+        for e in explanations:
+            counts[truth[e.node]][f not in e.features] += 1
+        p_values.append(fisher_exact(np.array(counts), alternative="greater").pvalue)
+    place = int(np.argmin(np.abs(np.array(p_values) - p_value)))
+    return false_discovery_control(p_values, method="by")[place]
+
+
+def test_what_is_typical_of_errors_is_told_with_the_class_held_fixed():
+    """By all ways of dealing out the errors among the answers of each class."""
+    features = [(0, 2), (0,), (0, 1), (1,), (1, 2), (1,), (2,)]
+    answers = [0, 0, 0, 1, 1, 1, 1]
+    wrong = {1, 2, 4}
+    cases = cases_of(
+        [answered(n, answers[n], features=features[n]) for n in range(7)],
+        truth={n: 1 - answers[n] if n in wrong else answers[n] for n in range(7)},
+    )
+    strata = [[case for case in cases if case.answer == number] for number in (0, 1)]
+    counts = Counter(f for n in wrong for f in features[n])
+    p_values = _by_chance([0, 1, 2], counts, strata)
+    ways = [{*of_0, of_1} for of_0 in itertools.combinations(range(3), 2) for of_1 in range(3, 7)]
+    for feature, p_value in zip([0, 1, 2], p_values, strict=True):
+        as_many = sum(sum(feature in features[n] for n in way) >= counts[feature] for way in ways)
+        assert p_value == pytest.approx(as_many / len(ways))
 
 
 def test_nothing_is_found_where_answers_are_wrong_by_a_throw_of_dice():
@@ -106,6 +142,20 @@ def test_nothing_is_found_where_answers_are_wrong_by_a_throw_of_dice():
         truth = dict(enumerate(rng.integers(0, 2, 40).tolist()))
         audited = audit(explanations, truth=truth)
         found += bool(audited.error_features) or any(one.differs for one in audited.contrasts)
+    assert found <= 6  # 5 % of 40 are 2
+
+
+def test_a_class_that_is_often_wrong_makes_its_words_no_signs_of_errors():
+    found = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        explanations = [
+            answered(n, n % 2, features=tuple(sorted({2 * (n % 2), rng.integers(1, 5).item()})))
+            for n in range(40)
+        ]
+        errors = rng.random(40) < np.where(np.arange(40) % 2, 0.5, 0.1)
+        truth = {n: n % 2 if not errors[n] else 1 - n % 2 for n in range(40)}
+        found += bool(audit(explanations, truth=truth).error_features)
     assert found <= 6  # 5 % of 40 are 2
 
 
@@ -157,3 +207,19 @@ def test_what_cannot_be_audited_is_one_line(tmp_path):
     failed = made_run(tmp_path / "run", [], graph=GRAPH, failures={3: "it broke", 4: "again"})
     with pytest.raises(RunError, match="expected explanations to audit, got none"):
         failed.audit()
+
+
+def test_what_right_answers_of_the_same_classes_would_keep():
+    """Of 2 wrong answers of class 0 and 6 of class 1: right ones keep it in 1 of 2 and 1 of 4."""
+    told = [(0, n < 1) for n in range(2)] + [(1, n < 1) for n in range(4)]
+    right = [
+        answered(n, number, features=(3,) if has else (0,)) for n, (number, has) in enumerate(told)
+    ]
+    wrong = [answered(n, int(n >= 12), features=(3,)) for n in range(10, 18)]
+    truth = {
+        **{n: number for n, (number, _) in enumerate(told)},
+        **{n: int(n < 12) for n in range(10, 18)},
+    }
+    cases = cases_of([*right, *wrong], truth=truth)
+    strata = [[case for case in cases if case.answer == number] for number in (0, 1)]
+    assert _expected(3, strata) == pytest.approx((2 * 1 / 2 + 6 * 1 / 4) / 8)

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import math
 
+import numpy as np
 import planted
 import pytest
 from made_runs import made_explanation
@@ -10,7 +12,9 @@ from scipy.stats import binomtest
 
 from zorro import Zorro
 from zorro.audit import Condition, compare_runs
+from zorro.audit.comparison import _moved_by_chance
 from zorro.audit.crossing import MeasuredOn, same_columns
+from zorro.audit.share import Share
 from zorro.errors import InputError
 from zorro.evaluation import FidelityEstimate
 
@@ -55,7 +59,9 @@ def test_without_models_only_sets_are_compared():
     result = compare_runs([said(1)], [said(1)])
     assert result.changed_grounds is None
     assert result.jaccard == 1
-    with pytest.raises(InputError, match="changed-grounds was not measured"):
+    with pytest.raises(
+        InputError, match="expected a figure that was measured, got changed-grounds"
+    ):
         Condition.read("changed-grounds>.1", result.figures()).holds(result.figures())
 
 
@@ -127,3 +133,41 @@ def test_a_leak_moves_the_grounds_of_its_class_and_another_seed_moves_none():
         else:
             assert [one.answer for one in result.moved] == [planted.GUILTY]
             assert result.moved[0].features[0].feature == planted.LEAKED
+
+
+def test_features_are_compared_by_the_second_runs_numbers():
+    """The second run has the first's features 0, 1, 2 as 2, 0 and not at all."""
+    columns = {0: 2, 1: 0}
+    first = [said(n, nodes=(n,), features=(0, 2)) for n in range(20)]
+    second = [said(n, nodes=(n,), features=(1, 2) if n % 2 else (2,)) for n in range(20)]
+    result = compare_runs(first, second, columns=columns)
+    # Node and feature 2 of both; of three elements or, where the second keeps 1 too, of four.
+    assert result.jaccard == pytest.approx((2 / 3 + 2 / 4) / 2)
+    (shift,) = result.classes
+    assert [(one.feature, one.before.count, one.after.count) for one in shift.features] == [
+        (1, 0, 10)
+    ]
+
+
+def test_where_no_answer_is_the_same_there_are_no_grounds():
+    result = compare_runs(
+        [said(1)], [said(1, 0)], on_first=measures({1: 1}), on_second=measures({})
+    )
+    assert result.classes == ()
+    assert result.changed_grounds is None
+    assert math.isnan(result.figures()["set-distance"])
+    assert json.loads(result.to_json())["jaccard"] is None
+    with pytest.raises(InputError, match="a figure that was measured, got set-distance"):
+        Condition.read("set-distance>.1", result.figures()).holds(result.figures())
+
+
+def test_a_class_is_rarely_said_to_have_moved_that_has_not():
+    """A fifth of each of ten classes' answers changed: the most that is no move."""
+    rng = np.random.default_rng(0)
+    rounds, wrong = 300, 0
+    for _ in range(rounds):
+        shares = [Share(int(rng.binomial(30, 0.2)), 30) for _ in range(10)]
+        wrong += min(_moved_by_chance(shares)) <= 0.05
+    assert wrong <= 0.05 * rounds + 3 * math.sqrt(0.05 * 0.95 * rounds)
+    assert _moved_by_chance([None, Share(4, 4)]) == [1.0, 1.0]
+    assert _moved_by_chance([Share(5, 5)])[0] == pytest.approx(0.2**5)

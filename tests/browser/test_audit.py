@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
+import numpy as np
 import pytest
 from made_runs import made_explanation, made_run, ring, small_model
 
+from zorro.explanation.written import hundredths, percent, times
 from zorro.graph.names import Names
 from zorro.show import audit_page
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 
 ALLOWED = ("file:", "data:")  # nothing from a network
 MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
@@ -36,9 +39,9 @@ def written(tmp_path_factory) -> str:
         features=[f"{number} {MARKUP}" for number in range(5)],
         nodes={7: f"seven {MARKUP}"},
     )
-    ground = ground_of(model=model, **graph, names=names)
+    inputs = run_inputs(model=model, **graph, names=names)
     audited = run.audit(model=model, **graph, names=names)
-    assert audit_page.write(run, audited, folder / "audit.html", ground=ground) > 1000
+    assert audit_page.write(run, audited, folder / "audit.html", inputs=inputs) > 1000
     return (folder / "audit.html").as_uri()
 
 
@@ -90,3 +93,38 @@ def test_paper_shows_bars_and_no_controls(desk, written):
     fill = desk.locator(".gauge .fill").first
     assert fill.evaluate("it => getComputedStyle(it).printColorAdjust") == "exact"
     assert fill.bounding_box()["width"] > 10
+
+
+def test_pages_round_as_the_terminal_does(desk, written):
+    desk.goto(written)
+    rng = np.random.default_rng(0)
+    shares = [*(rng.integers(0, 1001, 400) / 1000), *rng.random(400), *(np.arange(17) / 16)]
+    values = [float(share) for share in shares]
+    told = desk.evaluate("shares => shares.map(zorro.percent)", values)
+    assert told == [percent(value) for value in values]
+    told = desk.evaluate("shares => shares.map(it => zorro.rounded(it, 2).toFixed(2))", values)
+    assert told == [hundredths(value) for value in values]
+    lifts = [value * 200 for value in values]
+    assert desk.evaluate("lifts => lifts.map(zorro.times)", lifts) == [times(it) for it in lifts]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_of_classes_lie_beside_each_other(desk, written, width):
+    desk.set_viewport_size({"width": width, "height": 900})
+    desk.goto(written)
+    boxes = [head.bounding_box() for head in desk.locator(".confusion thead th").all()]
+    for one, other in itertools.pairwise(boxes):
+        assert one["x"] + one["width"] <= other["x"] + 1
+    overflow = "it => it.scrollWidth > it.clientWidth + 1"
+    heads = desk.locator(".confusion thead th").all()
+    assert not any(head.evaluate(overflow) for head in heads)
+
+
+def test_nothing_is_cut_off_on_paper(desk, written):
+    desk.set_viewport_size({"width": 700, "height": 900})
+    desk.emulate_media(media="print")
+    desk.goto(written)
+    for part in desk.locator(".frame.scroll").all():
+        inner, outer = part.locator("table").bounding_box(), part.bounding_box()
+        assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+        assert inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1

@@ -16,11 +16,11 @@ from local_server import served_at
 
 from zorro import Zorro
 from zorro.show import report
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.served import Served
 
 ALLOWED = ("file:", "http://127.0.0.1:", "data:", "blob:")
-GROUND = {"model": MODEL, **ring()}
+INPUTS = {"model": MODEL, **ring()}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(runs):
-    yield from served_at([Served(run, ground_of(**GROUND)) for run in runs])
+    yield from served_at([Served(run, run_inputs(**INPUTS)) for run in runs])
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def explorer(desk, address):
 @pytest.fixture(scope="module")
 def own():
     """The share that the library measures for edges of node 12, as a page writes it."""
-    zorro = Zorro(MODEL, GROUND["x"], GROUND["edge_index"], **OPTIONS)
+    zorro = Zorro(MODEL, INPUTS["x"], INPUTS["edge_index"], **OPTIONS)
 
     def share(edges):
         found = zorro.fidelity(12, edges=edges, samples=200)
@@ -66,7 +66,7 @@ def edge(page, u, v):
 
 
 def test_a_report_shows_edges(page, serious, runs, tmp_path):
-    report.write(runs[0], tmp_path / "edges.html", **GROUND)
+    report.write(runs[0], tmp_path / "edges.html", **INPUTS)
     page.goto((tmp_path / "edges.html").as_uri())
     assert re.search(r"edges, median\n\d\nof 36 in reach", page.inner_text("#cards"))
     assert "each other edge is there with probability .3" in page.inner_text("#meaning")

@@ -26,7 +26,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: pip insta
 from local_server import served_at
 from playwright.sync_api import expect
 
-from zorro.show.page.ground import Ground
+from zorro.show.page.run_inputs import RunInputs
 from zorro.show.web.served import Broken, Served
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
@@ -64,9 +64,9 @@ def star(leaves=6011):
 def served(run, model, graph, **names):
     given = Names(node="paper", feature="word", **names)
     if model is None:
-        return Served(run, Ground(names=given))
+        return Served(run, RunInputs(names=given))
     data = OneGraph(graph["x"], graph["edge_index"])
-    return Served(run, Ground(data, model.eval(), y=graph["y"], names=given))
+    return Served(run, RunInputs(data, model.eval(), y=graph["y"], names=given))
 
 
 @pytest.fixture(scope="module")
@@ -437,7 +437,9 @@ def test_what_is_damaged_is_said_and_the_rest_is_shown(page, serious, damaged):
     page.goto(damaged)
     page.wait_for_selector(".rows tbody tr")
     assert shown(page) == [7, 20]
-    assert "Paper 8: text: not JSON (nested too deeply)" in page.inner_text("#unreadable")
+    assert "Paper 8: text: expected JSON, got something else: nested too deeply" in page.inner_text(
+        "#unreadable"
+    )
     said = page.inner_text("#broken")
     assert "2 runs cannot be read" in said
     assert "second: " in said
@@ -447,7 +449,8 @@ def test_what_is_damaged_is_said_and_the_rest_is_shown(page, serious, damaged):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.goto(f"{damaged}#run=0&node=8")
     page.wait_for_selector(
-        "text=What this run holds of it cannot be read: text: not JSON (nested too deeply)"
+        "text=What this run holds of it cannot be read: text: expected JSON, got something else: "
+        "nested too deeply"
     )
     page.locator("[name=run]").select_option("1")
     page.wait_for_selector("text=This run cannot be read:")

@@ -11,7 +11,7 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fas
 from local_server import served_at
 
 from zorro.show import report
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.served import Served
 
 ALLOWED = ("file:", "http://127.0.0.1:", "data:", "blob:")
@@ -35,16 +35,16 @@ def runs(tmp_path_factory, model):
 
 @pytest.fixture(scope="module")
 def address(runs, model, tmp_path_factory):
-    ground = ground_of(model=model, graphs=molecules())
+    inputs = run_inputs(model=model, graphs=molecules())
     of_nodes = made_run(
         tmp_path_factory.mktemp("runs") / "nodes",
         [made_explanation(7)],
         graph=ring(),
         model=small_model(),
     )
-    nodes = Served(of_nodes, ground_of(model=small_model().eval(), **ring()))
+    nodes = Served(of_nodes, run_inputs(model=small_model().eval(), **ring()))
     alone = Served(runs[0], missing="mutag: it is gone")
-    yield from served_at([*(Served(run, ground) for run in runs), nodes, alone])
+    yield from served_at([*(Served(run, inputs) for run in runs), nodes, alone])
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_files_are_saved(desk, address, kind):
 
 def test_a_set_that_was_asked_against_a_class_is_measured_against_it(desk, model, tmp_path):
     run = molecule_run(tmp_path / "against", model, keep=("nodes",), why_not=0, numbers=[0])
-    for address in served_at([Served(run, ground_of(model=model, graphs=molecules()))]):
+    for address in served_at([Served(run, run_inputs(model=model, graphs=molecules()))]):
         desk.goto(address)
         desk.goto(f"{address.split('?')[0]}#run=0&graph=0")
         with desk.expect_request("**/api/fidelity") as asked:

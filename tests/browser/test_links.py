@@ -13,11 +13,11 @@ from local_server import served_at
 
 from zorro.graph.names import Names
 from zorro.show import report
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.served import Served
 
 ALLOWED = ("file:", "http://127.0.0.1:", "data:", "blob:")
-GROUND = {
+INPUTS = {
     "model": Multiplies().eval(),
     **ring(),
     "links": torch.tensor([[6, 3], [11, 20]]),
@@ -36,7 +36,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(runs):
-    yield from served_at([Served(run, ground_of(**GROUND)) for run in runs])
+    yield from served_at([Served(run, run_inputs(**INPUTS)) for run in runs])
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def explorer(desk, address):
 def written(runs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     for place, run in enumerate(runs):
-        report.write(run, folder / f"{place}.html", **GROUND)
+        report.write(run, folder / f"{place}.html", **INPUTS)
     return folder.as_uri()
 
 

@@ -13,14 +13,14 @@ from local_server import served_at
 
 from zorro import Zorro, explain_hetero
 from zorro.show import report
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.served import Served
 
 ALLOWED = ("file:", "http://127.0.0.1:", "data:", "blob:")
 OPTIONS = {"samples": 50, "fresh_samples": 300, "engine": "in-process"}
 DATA = library()
 MODEL = Convolved(DATA)
-GROUND = {"hetero": DATA, "target": "paper", "model": MODEL}
+INPUTS = {"hetero": DATA, "target": "paper", "model": MODEL}
 FIRST_PAPER, FIRST_VENUE = 30, 70
 
 
@@ -37,7 +37,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(runs):
-    yield from served_at([Served(run, ground_of(**GROUND)) for run in runs])
+    yield from served_at([Served(run, run_inputs(**INPUTS)) for run in runs])
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def as_written(found):
 
 
 def test_a_report_shows_types_and_leaves_relations_out(page, serious, runs, tmp_path):
-    report.write(runs[0], tmp_path / "types.html", **GROUND)
+    report.write(runs[0], tmp_path / "types.html", **INPUTS)
     page.goto((tmp_path / "types.html").as_uri())
     assert "papers explained" in page.inner_text("#cards")
     assert "30 authors, 40 papers, 4 venues" in page.inner_text("#facts")

@@ -13,7 +13,7 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install fas
 from local_server import served_at
 
 from zorro.show import report
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.served import Served
 
 ALLOWED = ("file:", "http://127.0.0.1:", "data:", "blob:")
@@ -33,14 +33,14 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(runs):
-    yield from served_at([Served(run, ground_of(**ground)) for run, ground in runs])
+    yield from served_at([Served(run, run_inputs(**inputs)) for run, inputs in runs])
 
 
 @pytest.fixture(scope="module")
 def written(runs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    for place, (run, ground) in enumerate(runs):
-        report.write(run, folder / f"{place}.html", **ground)
+    for place, (run, inputs) in enumerate(runs):
+        report.write(run, folder / f"{place}.html", **inputs)
     return folder.as_uri()
 
 

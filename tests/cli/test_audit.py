@@ -52,14 +52,14 @@ def test_changed_data_are_refused(run, made, graph, tmp_path):
     np.savez(tmp_path / "graph.npz", **graph)
     result = run("audit", made)
     assert result.code == 1
-    assert "made was made with other data" in result.err
+    assert "expected those that made was made with" in result.err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["nothing-here"], "there is no run at nothing-here"),
-        (["made", "-o", "."], "--out: . is a folder"),
+        (["made", "-o", "."], "--out: expected a file, got ., which is a folder"),
         (["made", "--confidence", "2"], "confidence: expected a number between 0 and 1, got 2.0"),
     ],
 )

@@ -50,7 +50,7 @@ def test_without_models_sets_are_compared(run, runs):
     assert "rest on other grounds" not in result.out
     refused = run("compare", *runs, "--no-graph", "--fail-on", "changed-grounds>.2")
     assert refused.code == 1
-    assert "changed-grounds was not measured" in refused.err
+    assert "expected a figure that was measured, got changed-grounds" in refused.err
 
 
 def test_a_run_against_itself_is_told(run, runs):

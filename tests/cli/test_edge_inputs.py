@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from zorro import Zorro, open_run, rdt_fidelity
-from zorro.cli import subject
+from zorro.cli import model_and_data
 from zorro.cli.named_task import NamedTask
 from zorro.cli.naming import search_current_folder
 from zorro.models import build
@@ -169,7 +169,7 @@ def test_explanations_on_a_stored_graph(run, net, tensors, nodes, engine):
 def test_what_is_sent_to_a_cluster_loads_the_weights(net, tensors, nodes, capsys):
     named = {"dataset": None, "model": None, "checkpoint": "net.safetensors", "data_seed": None}
     named["model"] = "my_weighted:Net"
-    digests = subject.load(**named).digests
+    digests = model_and_data.load(**named).digests
     capsys.readouterr()
     answer = pickle.loads(pickle.dumps(NamedTask(named, QUICK, {}, digests))).open()
     assert [plain(answer(node)) for node in nodes] == expected_of(net, tensors, nodes)
@@ -250,7 +250,7 @@ def test_a_run_on_other_weights_is_another_run(run, made, weighted):
     for words in (["explain", *made], ["report", "made", "--model", "my_weighted:Net"]):
         result = run(*words)
         assert result.code == 1
-        assert "data.sha256" in result.err or "other data" in result.err
+        assert "data.sha256" in result.err or "node data: expected those" in result.err
     del weighted["edge_weight"]
     np.savez("graph.npz", **weighted)
     result = run("explain", *made)

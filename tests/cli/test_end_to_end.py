@@ -81,5 +81,5 @@ def test_an_error_is_one_line_and_exit_code_1():
     process = start("explain", "--nodes", "1", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     stdout, stderr = process.communicate()
     assert (process.returncode, stdout) == (1, "")
-    assert stderr.startswith("zorro: error: --dataset: missing")
+    assert stderr.startswith("zorro: error: --dataset: expected a name, got none")
     assert stderr.count("\n") == 1

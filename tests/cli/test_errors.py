@@ -54,7 +54,7 @@ def assert_one_line(result, *parts, code=1):
         (["--out", "graph.npz/out"], ["cannot be made in graph.npz/out"]),
         (["--engine", "spark"], ["engine", "in-process, processes, ray", "'spark'"]),
         (["--workers", "0"], ["workers", "at least 1", "0"]),
-        (["--address", "here:1"], ["address", "only the engine ray"]),
+        (["--address", "here:1"], ["address", "expected engine='ray'"]),
     ],
     ids=" ".join,
 )
@@ -84,14 +84,14 @@ EMPTY = {"x": np.zeros((0, 5), np.float32), "y": np.zeros(0, int)}
         (spoil(-np.inf), ["-inf at node 3, feature 2"]),
         (without("x"), ["'x'"]),
         (without("edge_index"), ["'edge_index'"]),
-        (put("x", np.ones(40)), ["x must be", "(40,)"]),
-        (put("x", np.full((40, 5), "a")), ["x must be", "numbers"]),
+        (put("x", np.ones(40)), ["x: expected ", "(40,)"]),
+        (put("x", np.full((40, 5), "a")), ["x: expected ", "numbers"]),
         (put("x", np.ones((40, 7))), ["does not fit", "(16, 7)"]),
-        (put("edge_index", np.zeros((2, 3))), ["edge_index must be", "integers"]),
-        (put("edge_index", np.zeros((3, 4), int)), ["edge_index must be", "(3, 4)"]),
+        (put("edge_index", np.zeros((2, 3))), ["edge_index: expected ", "integers"]),
+        (put("edge_index", np.zeros((3, 4), int)), ["edge_index: expected ", "(3, 4)"]),
         (put("edge_index", np.full((2, 1), 40)), ["from 0 to 39", "40"]),
-        (put("y", np.zeros(3, int)), ["y must be", "(3,)"]),
-        (put("test_mask", np.zeros(40)), ["test_mask must be"]),
+        (put("y", np.zeros(3, int)), ["y: expected ", "(3,)"]),
+        (put("test_mask", np.zeros(40)), ["test_mask: expected "]),
         (lambda graph: graph.update(EMPTY, edge_index=np.zeros((2, 0), int)), ["(0, 5)"]),
     ],
 )
@@ -131,8 +131,12 @@ def test_what_no_record_tells_must_be_given(run, graph_file, tmp_path):
     weights = tmp_path / "bare.safetensors"
     safetensors.torch.save_file(build("gcn", 5, 2).state_dict(), weights)
     bare = ["explain", "--checkpoint", weights, *QUICK]
-    assert_one_line(run(*bare), "--dataset: missing", "bare.safetensors")
-    assert_one_line(run(*bare, "--dataset", graph_file), "--model: missing", "bare.safetensors")
+    assert_one_line(run(*bare), "--dataset: expected a name, got none", "bare.safetensors")
+    assert_one_line(
+        run(*bare, "--dataset", graph_file),
+        "--model: expected a name, got none",
+        "bare.safetensors",
+    )
     assert run(*bare, "--dataset", graph_file, "--model", "gcn").code == 0
 
 
@@ -150,7 +154,9 @@ def test_weights_that_are_none_are_refused(run, graph_file, tmp_path):
 def test_an_architecture_without_weights_is_not_explained(run, graph_file):
     words = ["--dataset", graph_file, "--model", "gcn", *QUICK]
     assert_one_line(run("explain", *words), "--checkpoint", "zorro train")
-    assert_one_line(run("explain", "--model", "gcn", *QUICK), "--dataset: missing")
+    assert_one_line(
+        run("explain", "--model", "gcn", *QUICK), "--dataset: expected a name, got none"
+    )
 
 
 def test_classes_are_unknown_without_labels_and_record(run, graph, tmp_path):

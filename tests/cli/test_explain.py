@@ -12,7 +12,7 @@ import torch
 from restored_models import restored
 
 from zorro import Explanation, Zorro, open_run
-from zorro.cli import subject
+from zorro.cli import model_and_data
 from zorro.cli.named_task import NamedTask
 from zorro.data import load
 
@@ -171,7 +171,7 @@ def test_files_are_not_runs(run, checkpoint, tmp_path):
     assert "expected a folder" in refused.err
     assert "zorro runs export" in refused.err
     refused = run(*words, "--retry-failed")
-    assert "--retry-failed: needs the run" in refused.err
+    assert "--retry-failed: expected --out with the run's folder" in refused.err
 
 
 def test_interruption_keeps_what_is_finished(run, checkpoint, breaking, tmp_path):
@@ -195,6 +195,7 @@ def test_a_model_that_raises_costs_its_node_alone(run, checkpoint, breaking, tmp
             "1 of 3 nodes could not be explained: node 39: ModelError: the model raised"
             in (result.err.splitlines()[-1])
         )
+        assert "docs/troubleshooting.md#refused" in result.err.splitlines()[-1]
     assert [explanation.node for explanation in read(out)] == [5, 6]
     assert result.err.splitlines()[-1].endswith("--retry-failed to try them again")
     assert "1 failed" in run("explain", *words, "--out", out, "--retry-failed").err
@@ -229,7 +230,7 @@ def test_a_task_of_names_answers_as_the_one_at_hand(run, checkpoint, graph_file)
     # What workers on other machines get: they load data set and model themselves.
     named = {"dataset": None, "model": None, "checkpoint": str(checkpoint), "data_seed": None}
     options, question = {"samples": 20, "fresh_samples": 60}, {"why_not": 1}
-    digests = subject.load(**named).digests
+    digests = model_and_data.load(**named).digests
     sent = pickle.loads(pickle.dumps(NamedTask(named, options, question, digests)))
     data = load(graph_file)
     zorro = Zorro(restored(checkpoint), data.x, data.edge_index, **options)
@@ -243,7 +244,7 @@ def test_a_device_that_is_not_there(run, checkpoint):
     words = ["--checkpoint", checkpoint, "--nodes", 5, *QUICK]
     result = run("explain", *words, "--device", "tape")
     assert result.code == 1
-    assert "--device: 'tape' cannot be used here" in result.err
+    assert "--device: expected a device that can be used here, got 'tape'" in result.err
 
 
 def test_threads_are_torchs(run, checkpoint):
@@ -306,6 +307,7 @@ def test_a_claim_about_too_few_hops_is_not_counted_as_certified(run, checkpoint)
     assert "0 of 2 are certified." in result.out
     said = " ".join(result.out.split())
     assert "nodes more than 0 hops away matter too, and kept their true features." in said
+    assert "Conditional for 5, 6: see docs/troubleshooting.md#conditional." in said
 
 
 def test_kinds_and_groups_of_nodes(run, checkpoint, graph_file):

@@ -23,9 +23,9 @@ from zorro import Explanation, Zorro, open_run
 from zorro.cli import naming
 from zorro.cli.asked import asked
 from zorro.cli.link_data import LinkData
+from zorro.cli.model_and_data import load
 from zorro.cli.named_task import NamedTask
 from zorro.cli.serve import _served
-from zorro.cli.subject import load
 from zorro.data import load as load_named
 from zorro.data import npz
 from zorro.models import LinkTrainingSettings, checkpoint, split_links, train_links

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from zorro.cli.model_and_data import load
 from zorro.cli.named_task import NamedTask
 from zorro.cli.serve import _served
-from zorro.cli.subject import load
 from zorro.errors import InputError
 from zorro.runs import open_run
 
@@ -63,7 +63,7 @@ def refused(result, *parts):
 
 def test_a_report_imports_only_what_the_user_names(run, made, own):
     result = run("report", made)
-    refused(result, "made/manifest.json names 'my_evil:Net'", "add --model my_evil:Net if you")
+    refused(result, "in made/manifest.json, got 'my_evil:Net'", "add --model my_evil:Net if you")
     assert not own.exists()
     assert "my_evil" not in sys.modules
     assert run("report", made, "--no-graph").code == 0
@@ -76,7 +76,7 @@ def test_a_report_imports_only_what_the_user_names(run, made, own):
 def test_a_record_beside_weights_names_only_our_own_models(run, checkpoint, own, tmp_path):
     name_model(tmp_path / "gcn.json", "architecture")
     words = ["explain", "--checkpoint", checkpoint, *QUICK]
-    refused(run(*words), "gcn.json names 'my_evil:Net'", "add --model my_evil:Net if you trust")
+    refused(run(*words), "gcn.json, got 'my_evil:Net'", "add --model my_evil:Net if you trust")
     assert not own.exists()
     assert run(*words, "--model", "my_evil:Net").code == 0
     assert own.exists()
@@ -112,7 +112,9 @@ def test_odd_names_are_one_line(run, made, tmp_path, name):
 def test_a_pipe_beside_the_weights_is_not_waited_for(run, checkpoint, tmp_path):
     (tmp_path / "gcn.json").unlink()
     os.mkfifo(tmp_path / "gcn.json")
-    refused(run("explain", "--checkpoint", checkpoint, *QUICK), "--dataset: missing")
+    refused(
+        run("explain", "--checkpoint", checkpoint, *QUICK), "--dataset: expected a name, got none"
+    )
 
 
 def test_what_another_machine_finds_under_the_same_names_must_be_the_same(
@@ -124,5 +126,5 @@ def test_what_another_machine_finds_under_the_same_names_must_be_the_same(
     assert task.open()(5).node == 5
     graph["x"] += 1
     np.savez(tmp_path / "graph.npz", **graph)
-    with pytest.raises(InputError, match=r"the data set on .* is another"):
+    with pytest.raises(InputError, match=r"expected the data set that is where .*, got another on"):
         task.open()

@@ -64,7 +64,7 @@ def test_a_data_set_that_is_not_there_is_said(run, made, tmp_path):
     assert "MUTAG" in served.missing
     result = run("report", made)
     assert result.code == 1
-    assert "cannot be loaded" in result.err.splitlines()[-1]
+    assert "got nothing that can be loaded" in result.err.splitlines()[-1]
     assert run("report", made, "--no-graph").code == 0
 
 

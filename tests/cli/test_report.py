@@ -65,7 +65,7 @@ def test_changed_data_are_refused(run, made, graph, tmp_path):
     np.savez(tmp_path / "graph.npz", **graph)
     result = run("report", made)
     assert result.code == 1
-    assert "made was made with other data" in result.err
+    assert "expected those that made was made with" in result.err
     assert not (tmp_path / "report.html").exists()
 
 
@@ -86,7 +86,10 @@ def test_data_that_are_gone_are_named(run, made, tmp_path):
     (tmp_path / "graph.npz").unlink()
     result = run("report", made)
     assert result.code == 1
-    assert "what made was made with cannot be loaded: there is no file" in result.err
+    assert (
+        "made: expected what it was made with, got nothing that can be loaded: there is no file"
+        in result.err
+    )
     assert "--no-graph" in result.err
 
 
@@ -94,8 +97,11 @@ def test_data_that_are_gone_are_named(run, made, tmp_path):
     ("words", "message"),
     [
         (["nothing-here"], "there is no run at nothing-here"),
-        (["made", "-o", "."], "--out: . is a folder"),
-        (["made", "-o", "/proc/report.html"], "--out: /proc/report.html cannot be written"),
+        (["made", "-o", "."], "--out: expected a file, got ., which is a folder"),
+        (
+            ["made", "-o", "/proc/report.html"],
+            "--out: expected a file that can be written, got /proc/report.html",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_line(run, made, words, message):

@@ -179,14 +179,14 @@ def test_a_port_that_is_taken_is_one_line(run, made):
         port = other.getsockname()[1]
         result = run("serve", made, "--port", port)
     assert result.code == 1
-    assert f"--port: cannot listen on 127.0.0.1 port {port}" in result.err
+    assert f"--port: expected a port that is free on 127.0.0.1, got {port}" in result.err
     assert result.err.count("\n") == 1
 
 
 def test_an_address_of_another_machine_is_one_line(run, made):
     result = run("serve", made, "--host", "192.0.2.7", "--port", "0")
     assert result.code == 1
-    assert "cannot listen on 192.0.2.7" in result.err
+    assert "expected a port that is free on 192.0.2.7" in result.err
 
 
 def test_what_is_no_run_is_one_line(run):

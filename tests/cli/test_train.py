@@ -95,7 +95,7 @@ def test_what_is_there_is_replaced_only_by_force(run, graph_file, tmp_path, take
     ("name", "problem"),
     [
         ("gcn.pt", ".safetensors"),
-        ("graph.npz/gcn.safetensors", "cannot be written"),
+        ("graph.npz/gcn.safetensors", "expected a file that can be written"),
         ("folder.safetensors", "is a folder"),
     ],
 )

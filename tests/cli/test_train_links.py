@@ -31,7 +31,7 @@ def test_saved_model_of_links_has_the_auc_that_was_printed(run, graph_file, tmp_
     ("words", "problem"),
     [
         (["--dataset", "mutag", "--model", "gin"], "--links: expected a graph with nodes to link"),
-        (["--dataset", "graph.npz", "--model", "gat"], "model must be one of gcn or"),
+        (["--dataset", "graph.npz", "--model", "gat"], "model: expected one of gcn or"),
         (["--dataset", "graph.npz", "--model", "gcn", "--pooling", "add"], "--pooling: expected a"),
     ],
 )

@@ -135,7 +135,7 @@ def test_bad_input_is_refused_in_one_line(run, library, words, problem):
     [
         (["--model", "hgt", "--target", "editor"], "--target: expected one of the types"),
         (["--model", "hgt", "--target", "paper"], "target: expected a type with classes y"),
-        (["--model", "gcn"], "model must be one of hetero-sage, hgt"),
+        (["--model", "gcn"], "model: expected one of hetero-sage, hgt"),
         (["--model", "hgt", "--links"], "--links: expected a graph of one type"),
     ],
 )

@@ -36,7 +36,7 @@ def test_data_is_returned_as_it_is():
 
 @pytest.mark.parametrize("dataset", [None, 3, HeteroData()])
 def test_other_types_are_refused(dataset):
-    with pytest.raises(InputError, match=f"dataset must be .*, got {type(dataset).__name__}"):
+    with pytest.raises(InputError, match=f"dataset: expected .*, got {type(dataset).__name__}"):
         load(dataset)
 
 
@@ -49,7 +49,7 @@ def test_other_types_are_refused(dataset):
     ],
 )
 def test_data_is_checked(data, field):
-    with pytest.raises(InputError, match=f"^{field} must"):
+    with pytest.raises(InputError, match=f"^{field}: expected"):
         load(data)
 
 

@@ -37,7 +37,7 @@ def test_seed_draws_the_split():
     first, again, other = (load_graphs(given, seed=seed) for seed in (0, 0, 1))
     assert torch.equal(first.train, again.train)
     assert not torch.equal(first.train, other.train)
-    with pytest.raises(InputError, match="seed must be a whole number"):
+    with pytest.raises(InputError, match="seed: expected a whole number"):
         load_graphs(given, seed=-1)
 
 

@@ -195,8 +195,8 @@ def test_files_of_ones_own(tmp_path):
     assert (data["author"].x.dtype, data["venue"].x.dtype) == (torch.float32, torch.int64)
     assert data["author", "at", "venue"].edge_index.tolist() == [[0, 1], [2, 0]]
     for changed, message in [
-        ({"author/y": np.array([0, -1])}, "author/y must be an int64 tensor"),
-        ({"author/train_mask": np.array([1, 0])}, "author/train_mask must be a bool"),
+        ({"author/y": np.array([0, -1])}, "author/y: expected an int64 tensor"),
+        ({"author/train_mask": np.array([1, 0])}, "author/train_mask: expected a bool"),
         ({"author/colour": np.array([1, 0])}, "expected arrays as author/x"),
         ({"author/at/venue/edge_index": np.ones((2, 2))}, "expected whole numbers, got float64"),
         ({"author/at/shelf/edge_index": np.array([[0], [1]])}, "shelf/x: expected features"),

@@ -115,7 +115,7 @@ def test_seed_draws_all_that_is_random_and_nothing_else(name):
 
 
 def test_seed_is_checked():
-    with pytest.raises(InputError, match="seed must be a whole number"):
+    with pytest.raises(InputError, match="seed: expected a whole number"):
         load("tree-grid", seed=-1)
-    with pytest.raises(InputError, match="seed must be a whole number"):
+    with pytest.raises(InputError, match="seed: expected a whole number"):
         motifs.ba_2motifs(seed=0.5)

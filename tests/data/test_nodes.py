@@ -91,7 +91,7 @@ def test_papers_query_nodes(paper_dir, name, size):
 
 
 def test_unknown_query_nodes(monkeypatch, tmp_path):
-    with pytest.raises(InputError, match="not for 'amazon-computers'"):
+    with pytest.raises(InputError, match="got 'amazon-computers': name the nodes"):
         paper_nodes("amazon-computers")
     monkeypatch.delenv("ZORRO_PAPER", raising=False)
     with pytest.raises(DatasetError, match=r"nodes/cora.txt is needed but ZORRO_PAPER is not set"):

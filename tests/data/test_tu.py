@@ -64,7 +64,11 @@ def test_attributes_beside_the_labels_are_left_out(raw):
     ("part", "text", "message"),
     [
         ("A", "1, 2\nnonsense\n", "MUTAG could not be downloaded or read"),
-        ("A", TINY["A"].replace("4, 5", "3, 5"), r"damaged \(graphs\[0\]: edge_index must name"),
+        (
+            "A",
+            TINY["A"].replace("4, 5", "3, 5"),
+            r"damaged \(graphs\[0\]: edge_index: expected nodes",
+        ),
         ("graph_indicator", "1\n1\n2\n1\n2\n", r"graph_indicator.txt: expected numbers 1, 1, …"),
         ("graph_indicator", "1\n1\n1\n3\n3\n", r"graph_indicator.txt: expected numbers 1, 1, …"),
         ("graph_indicator", "", "MUTAG could not be downloaded or read"),

@@ -199,7 +199,7 @@ def test_extra_tensors_follow_into_subgraph_and_batch():
     whole = model.eval()(x, edge_index, **kwargs)[3]
     assert torch.allclose(graph.scores, whole, atol=1e-5)
     base = some_selection(evaluator)
-    local = graph.extras.copies(1)
+    local = graph.model_inputs.as_kwargs()
     expected = one_by_one(model, evaluator, base, local, noise_of(evaluator, x))
     assert torch.equal(evaluator.hits(base), expected)
     assert 0 < expected.sum() < len(expected)

@@ -22,7 +22,7 @@ from zorro.evaluation.traced import (
     layers,
     program,
 )
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import aggregated, by_index
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
@@ -706,7 +706,7 @@ def test_aggregation_receiver_by_receiver_is_pygs(aggregation):
     torch.manual_seed(0)
     found = gnn.SAGEConv(HIDDEN, 2, aggr=AGGREGATIONS[aggregation]).aggr_module
     receiver = torch.tensor([0, 0, 0, 1, 3, 3, 3, 3])
-    edges = Edges(torch.arange(8), torch.arange(8), receiver, torch.arange(4))
+    edges = LocalEdges(torch.arange(8), torch.arange(8), receiver, torch.arange(4))
     messages = torch.randn(8, 5, HIDDEN)
     ours = aggregated(found, messages, edges)
     assert torch.allclose(ours, by_index(found, messages, edges), atol=1e-6)

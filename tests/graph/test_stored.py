@@ -160,7 +160,7 @@ def test_it_stands_for_a_data(folder):
     assert graph.get("val_mask") is graph.val_mask is None
     assert graph.get("folder") is None
     assert graph.to("cpu") is graph
-    with pytest.raises(InputError, match="device: a stored graph is read on the CPU, got 'cuda'"):
+    with pytest.raises(InputError, match="device: expected the CPU for a stored graph, got 'cuda'"):
         graph.to("cuda")
     assert repr(graph) == f"StoredGraph({folder}: 4 nodes, 5 edges, 2 features)"
 
@@ -239,16 +239,24 @@ def write(array):
         (
             "x",
             write(np.zeros((4, 3), np.float32)),
-            r"x.npy must hold <f4 of shape \(4, 2\), got <f4 of shape \(4, 3\)",
+            r"x.npy: expected <f4 of shape \(4, 2\), got <f4 of shape \(4, 3\)",
         ),
-        ("y", write(np.zeros(4)), r"y.npy must hold <i8 of shape \(4,\), got <f8"),
+        ("y", write(np.zeros(4)), r"y.npy: expected <i8 of shape \(4,\), got <f8"),
         (
             "x",
             write(np.asfortranarray(np.ones((4, 2), np.float32))),
-            "must hold values row after row",
+            "expected values row after row",
         ),
-        ("in_indptr", write(np.array([0, 1, 4, 5, 6], np.int32)), "must run from 0 to 5, got 0 to"),
-        ("column_counts", write(np.array([2, 3])), "column_counts.npy must add up to the number"),
+        (
+            "in_indptr",
+            write(np.array([0, 1, 4, 5, 6], np.int32)),
+            "expected values from 0 to 5, got 0 to",
+        ),
+        (
+            "column_counts",
+            write(np.array([2, 3])),
+            "column_counts.npy: expected as many as column_values",
+        ),
     ],
 )
 def test_broken_files_are_named(folder, name, spoil, message):
@@ -279,7 +287,7 @@ def test_pickles_are_refused(folder):
         ({"version": 2}, "its version is 2, expected 1"),
         ({"arrays": {}}, "its digest is not that of the arrays it lists"),
         ({"arrays": 3}, "not the record of a stored graph"),
-        ({"nodes": 5}, r"in_indptr.npy must have shape \(6,\), got \(5,\)"),
+        ({"nodes": 5}, r"in_indptr.npy: expected shape \(6,\), got \(5,\)"),
         ({"sparse": True}, "lists no array x_indptr"),
     ],
     ids=str,
@@ -315,15 +323,18 @@ def test_nothing_is_overwritten(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": torch.full((4, 2), torch.nan)}, "x must be finite"),
-        ({"x": None}, "x must be"),
-        ({"x": torch.ones(4, 2, dtype=torch.bfloat16)}, r"x must be float16.*with x.float\(\)"),
-        ({"edge_index": torch.tensor([[0], [4]])}, "edge_index must name nodes from 0 to 3"),
-        ({"y": torch.tensor([0, 1])}, r"y must be an int64 tensor of shape \(4,\)"),
-        ({"val_mask": torch.zeros(4)}, "val_mask must be a bool tensor"),
-        ({"edge_weight": torch.ones(4)}, r"edge_weight must .* per edge \(5\), got shape \(4,\)"),
-        ({"edge_attr": [1, 2]}, "edge_attr must be a dense tensor of numbers .*, got list"),
-        ({"edge_type": torch.ones(5).bfloat16()}, "edge_type must .* got torch.bfloat16"),
+        ({"x": torch.full((4, 2), torch.nan)}, "x: expected finite"),
+        ({"x": None}, "x: expected "),
+        ({"x": torch.ones(4, 2, dtype=torch.bfloat16)}, r"x: expected float16.*with x.float\(\)"),
+        ({"edge_index": torch.tensor([[0], [4]])}, "edge_index: expected nodes from 0 to 3"),
+        ({"y": torch.tensor([0, 1])}, r"y: expected an int64 tensor of shape \(4,\)"),
+        ({"val_mask": torch.zeros(4)}, "val_mask: expected a bool tensor"),
+        (
+            {"edge_weight": torch.ones(4)},
+            r"edge_weight: expected .* per edge \(5\), got shape \(4,\)",
+        ),
+        ({"edge_attr": [1, 2]}, "edge_attr: expected a dense tensor of numbers .*, got list"),
+        ({"edge_type": torch.ones(5).bfloat16()}, "edge_type: expected .* got torch.bfloat16"),
     ],
     ids=lambda value: str(next(iter(value))) if isinstance(value, dict) else "",
 )
@@ -420,7 +431,7 @@ ALTERED = {
 @pytest.mark.parametrize(("name", "change"), ALTERED.items(), ids=ALTERED)
 def test_other_values_under_the_old_digest_are_refused(folder, monkeypatch, name, change):
     altered(folder, name, change)
-    message = f"{name}.npy holds other values than its digest in graph.json says"
+    message = f"{name}.npy: expected the values of its digest in graph.json"
     for look in (open_stored, verify_stored):
         with pytest.raises(DatasetError, match=message):
             look(folder)
@@ -446,21 +457,36 @@ def forge(folder, name, array):
 @pytest.mark.parametrize(
     ("name", "place", "value", "message"),
     [
-        ("in_senders", 0, 4, "in_senders.npy must hold ids from 0 to 3, got 4"),
-        ("in_senders", 0, -1, "in_senders.npy must hold ids from 0 to 3, got -1"),
-        ("in_senders", 0, 1, "out_edges.npy must hold the edges of each sender"),
-        ("in_indptr", 1, 5, "in_indptr.npy must ascend, got 5 and then 4"),
-        ("out_indptr", 1, 3, "out_edges.npy must"),
-        ("out_indptr", 1, 4, "out_indptr.npy must ascend, got 4 and then 3"),
-        ("out_edges", 4, 5, "out_edges.npy must hold ids from 0 to 4, got 5"),
-        ("out_edges", slice(0, 2), [3, 1], "out_edges.npy must ascend in each group"),
-        ("out_edges", 1, 1, "out_edges.npy must ascend in each group"),
-        ("out_edges", slice(1, 3), [4, 3], "out_edges.npy must hold the edges of each sender"),
-        ("column_values", 0, 7.0, "column_values.npy must be the columns of x"),
-        ("column_counts", slice(0, 2), [1, 3], "column_counts.npy must count|must be the columns"),
-        ("column_counts", slice(0, 2), [-1, 5], "column_counts.npy must not be negative, got -1"),
-        ("column_means", 1, 2.4999, "column_means.npy must be the means of the columns"),
-        ("y", 0, -1, "y.npy must hold class numbers from 0, got -1"),
+        ("in_senders", 0, 4, "in_senders.npy: expected ids from 0 to 3, got 4"),
+        ("in_senders", 0, -1, "in_senders.npy: expected ids from 0 to 3, got -1"),
+        ("in_senders", 0, 1, "out_edges.npy: expected the edges of each sender"),
+        ("in_indptr", 1, 5, "in_indptr.npy: expected ascending values, got 5 and then 4"),
+        ("out_indptr", 1, 3, "out_edges.npy: expected"),
+        ("out_indptr", 1, 4, "out_indptr.npy: expected ascending values, got 4 and then 3"),
+        ("out_edges", 4, 5, "out_edges.npy: expected ids from 0 to 4, got 5"),
+        (
+            "out_edges",
+            slice(0, 2),
+            [3, 1],
+            "out_edges.npy: expected ascending values in each group",
+        ),
+        ("out_edges", 1, 1, "out_edges.npy: expected ascending values in each group"),
+        ("out_edges", slice(1, 3), [4, 3], "out_edges.npy: expected the edges of each sender"),
+        ("column_values", 0, 7.0, "column_values.npy: expected the columns of x"),
+        (
+            "column_counts",
+            slice(0, 2),
+            [1, 3],
+            "column_counts.npy: expected the non-zero values|expected the columns",
+        ),
+        (
+            "column_counts",
+            slice(0, 2),
+            [-1, 5],
+            "column_counts.npy: expected no negative counts, got -1",
+        ),
+        ("column_means", 1, 2.4999, "column_means.npy: expected the means of the columns"),
+        ("y", 0, -1, "y.npy: expected class numbers from 0, got -1"),
     ],
     ids=str,
 )
@@ -484,12 +510,28 @@ def test_a_graph_that_does_not_fit_together_is_refused(
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("x_columns", np.array([0, 2, 0, 1], np.int32), "x_columns.npy must hold ids from 0 to 1"),
-        ("x_columns", np.array([0, 1, 1, 0], np.int32), "x_columns.npy must ascend in each group"),
-        ("x_columns", np.array([0, 1, 1, 1], np.int32), "x_columns.npy must ascend in each group"),
-        ("x_indptr", np.array([0, 2, 1, 4, 4], np.int32), "x_indptr.npy must ascend"),
-        ("x_values", np.array([1, np.inf, -2, 5], np.float32), "x_values.npy must be finite"),
-        ("x_values", np.array([1, 4, -2, 5], np.float32), "column_values.npy must be the columns"),
+        ("x_columns", np.array([0, 2, 0, 1], np.int32), "x_columns.npy: expected ids from 0 to 1"),
+        (
+            "x_columns",
+            np.array([0, 1, 1, 0], np.int32),
+            "x_columns.npy: expected ascending values in each group",
+        ),
+        (
+            "x_columns",
+            np.array([0, 1, 1, 1], np.int32),
+            "x_columns.npy: expected ascending values in each group",
+        ),
+        (
+            "x_indptr",
+            np.array([0, 2, 1, 4, 4], np.int32),
+            "x_indptr.npy: expected ascending values",
+        ),
+        ("x_values", np.array([1, np.inf, -2, 5], np.float32), "x_values.npy: expected finite"),
+        (
+            "x_values",
+            np.array([1, 4, -2, 5], np.float32),
+            "column_values.npy: expected the columns",
+        ),
     ],
 )
 def test_sparse_features_that_are_none_are_refused(tmp_path, name, array, message):
@@ -503,17 +545,17 @@ def test_sparse_features_that_are_none_are_refused(tmp_path, name, array, messag
 
 def test_columns_that_are_said_to_hold_one_value_each(folder):
     dataclasses.replace(Record.read(folder), one_value_each=True).write(folder)
-    with pytest.raises(DatasetError, match=r"column_values.npy must have one value each: False"):
+    with pytest.raises(DatasetError, match=r"column_values.npy: expected one value each: False"):
         open_stored(folder)
 
 
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("in_senders", np.zeros(5), r"in_senders.npy must hold <i4 or <i8, got <f8"),
-        ("x", np.zeros((4, 2), np.int32), r"x.npy must hold <f2 or <f4 or <f8, got <i4"),
-        ("column_means", np.zeros(2), r"column_means.npy must hold <f4, got <f8"),
-        ("train_mask", np.zeros(4, np.uint8), r"train_mask.npy must hold \|b1, got \|u1"),
+        ("in_senders", np.zeros(5), r"in_senders.npy: expected <i4 or <i8, got <f8"),
+        ("x", np.zeros((4, 2), np.int32), r"x.npy: expected <f2 or <f4 or <f8, got <i4"),
+        ("column_means", np.zeros(2), r"column_means.npy: expected <f4, got <f8"),
+        ("train_mask", np.zeros(4, np.uint8), r"train_mask.npy: expected \|b1, got \|u1"),
         ("other", np.zeros(4), r"lists an array 'other' that does not belong to it"),
     ],
 )
@@ -526,7 +568,7 @@ def test_arrays_of_other_types_are_refused(folder, name, array, message):
 def test_more_than_the_array_in_a_file_is_refused(folder):
     with (folder / "y.npy").open("ab") as file:
         file.write(b"more")
-    with pytest.raises(DatasetError, match=r"y.npy must have \d+ bytes, got \d+"):
+    with pytest.raises(DatasetError, match=r"y.npy: expected \d+ bytes, got \d+"):
         open_stored(folder)
 
 

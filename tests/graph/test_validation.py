@@ -26,15 +26,15 @@ def test_accepts_every_floating_type_and_graphs_without_edges(x, edge_index):
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        (None, r"x must be a dense floating tensor .*, got none"),
-        ([[0.0]], r"x must be .*, got list"),
-        (X.to_sparse(), r"x must be a dense .*, got torch.sparse_coo"),
-        (X[0], r"x must be .*\(nodes, features\).*, got shape \(2,\)"),
+        (None, r"x: expected a dense floating tensor .*, got none"),
+        ([[0.0]], r"x: expected .*, got list"),
+        (X.to_sparse(), r"x: expected a dense .*, got torch.sparse_coo"),
+        (X[0], r"x: expected .*\(nodes, features\).*, got shape \(2,\)"),
         (X[:0], r"both at least 1, got shape \(0, 2\)"),
         (X[:, :0], r"both at least 1, got shape \(3, 0\)"),
-        (X.long(), r"x must be .* floating .*, got torch.int64: convert it with x.float\(\)"),
-        (with_value(float("nan")), r"x must be finite, got nan at node 1, feature 0"),
-        (with_value(float("-inf")), r"x must be finite, got -inf at node 1, feature 0"),
+        (X.long(), r"x: expected .* floating .*, got torch.int64: convert it with x.float\(\)"),
+        (with_value(float("nan")), r"x: expected finite numbers, got nan at node 1, feature 0"),
+        (with_value(float("-inf")), r"x: expected finite numbers, got -inf at node 1, feature 0"),
     ],
 )
 def test_unusable_features_are_named(x, message):
@@ -45,13 +45,13 @@ def test_unusable_features_are_named(x, message):
 @pytest.mark.parametrize(
     ("edge_index", "message"),
     [
-        (None, r"edge_index must be .*, got none"),
-        (torch.eye(3).to_sparse(), r"edge_index must be a dense .*, got torch.sparse_coo"),
-        (EDGES.int(), r"edge_index must be .* int64 .*, got torch.int32 of shape \(2, 2\)"),
+        (None, r"edge_index: expected .*, got none"),
+        (torch.eye(3).to_sparse(), r"edge_index: expected a dense .*, got torch.sparse_coo"),
+        (EDGES.int(), r"edge_index: expected .* int64 .*, got torch.int32 of shape \(2, 2\)"),
         (EDGES.T[:1], r"shape \(2, edges\), got torch.int64 of shape \(1, 2\)"),
         (EDGES[0], r"shape \(2, edges\), got torch.int64 of shape \(2,\)"),
-        (EDGES + 1, r"edge_index must name nodes from 0 to 2 \(x has 3 rows\), got 3"),
-        (EDGES - 1, r"edge_index must name nodes from 0 to 2 \(x has 3 rows\), got -1"),
+        (EDGES + 1, r"edge_index: expected nodes from 0 to 2 \(x has 3 rows\), got 3"),
+        (EDGES - 1, r"edge_index: expected nodes from 0 to 2 \(x has 3 rows\), got -1"),
     ],
 )
 def test_unusable_edges_are_named(edge_index, message):
@@ -74,17 +74,19 @@ def test_devices_must_agree():
     ],
 )
 def test_unusable_labels_are_named(y, message):
-    with pytest.raises(InputError, match=rf"y must be an int64 tensor of shape \(3,\).*{message}"):
+    with pytest.raises(
+        InputError, match=rf"y: expected an int64 tensor of shape \(3,\).*{message}"
+    ):
         check_labels(y, nodes=3)
 
 
 @pytest.mark.parametrize("mask", [None, torch.zeros(3), torch.zeros(3, 1, dtype=torch.bool)])
 def test_unusable_masks_are_named(mask):
-    with pytest.raises(InputError, match=r"test_mask must be a bool tensor of shape \(3,\), got"):
+    with pytest.raises(InputError, match=r"test_mask: expected a bool tensor of shape \(3,\), got"):
         check_mask("test_mask", mask, nodes=3)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "0", None])
 def test_seeds_are_whole_numbers(seed):
-    with pytest.raises(InputError, match="seed must be a whole number ≥ 0, got"):
+    with pytest.raises(InputError, match="seed: expected a whole number ≥ 0, got"):
         check_seed(seed)

@@ -53,7 +53,8 @@ def test_an_installed_package_brings_a_method(tmp_path, monkeypatch, linear):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_in_the_docstrings_are_true(name, monkeypatch):
+def test_the_examples_in_the_docstrings_are_true(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # one writes a file
     module = importlib.import_module(f"zorro.methods.{name}")
     monkeypatch.setattr(zorro.methods.registry, "_METHODS", {**zorro.methods.registry._METHODS})
     assert doctest.testmod(module).failed == 0

@@ -63,9 +63,11 @@ def test_failed_write_leaves_the_old_files(saved, monkeypatch):
 
 
 def test_path_and_record_are_checked(tmp_path, trained):
-    with pytest.raises(InputError, match=r"path must end in .safetensors, got .*model.pt"):
+    with pytest.raises(
+        InputError, match=r"path: expected one that ends in .safetensors, got .*model.pt"
+    ):
         checkpoint.save(tmp_path / "model.pt", trained, {})
-    with pytest.raises(InputError, match="record must hold only what JSON can hold"):
+    with pytest.raises(InputError, match="record: expected only what JSON can hold"):
         checkpoint.save(tmp_path / "model.safetensors", trained, {"model": trained})
     assert not list(tmp_path.iterdir())
 
@@ -127,7 +129,7 @@ def test_record_of_other_weights_is_noticed(saved):
     [
         (None, r"there is no file .*gin.json"),
         ("{", r"gin.json is not readable JSON"),
-        ("[]", r"gin.json must hold a JSON object, got list"),
+        ("[]", r"gin.json: expected a JSON object, got list"),
         ("[" * 200_000, r"gin.json is not readable JSON .nested too deeply"),
     ],
 )

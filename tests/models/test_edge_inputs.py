@@ -72,8 +72,16 @@ def test_a_graph_without_them_passes_nothing():
     [
         (ByName, graph(edge_weight=WEIGHT), r"edge_type: .* ByName.forward needs it, got none"),
         (Strange, graph(edge_weight=WEIGHT), r"model: expected Strange.forward .* got 'batch'"),
-        (Weighted, graph(edge_weight=WEIGHT[:2]), r"edge_weight must .* per edge \(3\), got shape"),
-        (Weighted, graph(edge_weight=WEIGHT / 0), "edge_weight must be finite, got inf at edge 0"),
+        (
+            Weighted,
+            graph(edge_weight=WEIGHT[:2]),
+            r"edge_weight: expected .* per edge \(3\), got shape",
+        ),
+        (
+            Weighted,
+            graph(edge_weight=WEIGHT / 0),
+            "edge_weight: expected finite numbers, got inf at edge 0",
+        ),
     ],
 )
 def test_what_cannot_be_passed_is_refused(model, data, message):

@@ -64,9 +64,9 @@ def test_unusable_arguments(data):
     everyone = torch.ones(4, dtype=torch.bool)
     with pytest.raises(InputError, match="at least one node"):
         accuracy(Echo(), data, ~everyone)
-    with pytest.raises(InputError, match="mask must be a bool tensor"):
+    with pytest.raises(InputError, match="mask: expected a bool tensor"):
         accuracy(Echo(), data, torch.arange(4))
-    with pytest.raises(InputError, match="y must be"):
+    with pytest.raises(InputError, match="y: expected "):
         accuracy(Echo(), Data(x=data.x, edge_index=data.edge_index), everyone)
     with pytest.raises(ModelError, match=r"\(4, classes\); it returned \(1, 2\)"):
         accuracy(_FirstRow(), data, everyone)

@@ -228,7 +228,7 @@ def test_what_cannot_be_trained_is_refused(dataset):
         InputError, match="batch_size: expected a whole number of at least 1, got 0"
     ):
         GraphTrainingSettings(batch_size=0)
-    with pytest.raises(InputError, match="epochs must be at least 1"):
+    with pytest.raises(InputError, match="epochs: expected at least 1"):
         GraphTrainingSettings(epochs=0)
 
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_trained_is_refused_in_one_line():
         train_hetero("hgt", data, "paper")
     with pytest.raises(InputError, match="target: expected one of the types"):
         train_hetero("hgt", data, "editor")
-    with pytest.raises(InputError, match="model must be one of hetero-sage, hgt or"):
+    with pytest.raises(InputError, match="model: expected one of hetero-sage, hgt or"):
         train_hetero("gcn", data, "author")
     with pytest.raises(InputError, match="data: expected PyG's HeteroData"):
         train_hetero("hgt", data.to_homogeneous(), "author")

@@ -87,14 +87,14 @@ def test_optimiser_is_adam_with_decay_on_full_batches(data):
 def test_labels_and_training_nodes_are_needed(data, missing):
     lacking = data.clone()
     del lacking[missing]
-    with pytest.raises(InputError, match=f"{missing} must be"):
+    with pytest.raises(InputError, match=f"{missing}: expected"):
         train("gcn", lacking, SHORT)
 
 
 def test_training_nodes_must_not_be_empty(data):
     lacking = data.clone()
     lacking.train_mask = torch.zeros_like(data.train_mask)
-    with pytest.raises(InputError, match="train_mask must hold at least one node"):
+    with pytest.raises(InputError, match="train_mask: expected at least one node"):
         train("gcn", lacking, SHORT)
 
 
@@ -110,11 +110,11 @@ def test_diverging_training_stops(data):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
-        ({"learning_rate": 0}, "learning_rate must be a number above 0, got 0"),
-        ({"learning_rate": float("nan")}, "learning_rate must be a number above 0, got nan"),
-        ({"weight_decay": -1}, "weight_decay must be a number ≥ 0, got -1"),
-        ({"seed": -1}, "seed must be a whole number ≥ 0, got -1"),
+        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
+        ({"learning_rate": 0}, "learning_rate: expected a number above 0, got 0"),
+        ({"learning_rate": float("nan")}, "learning_rate: expected a number above 0, got nan"),
+        ({"weight_decay": -1}, "weight_decay: expected a number ≥ 0, got -1"),
+        ({"seed": -1}, "seed: expected a whole number ≥ 0, got -1"),
     ],
 )
 def test_settings_are_checked(wrong, message):
@@ -134,5 +134,5 @@ def test_paper_settings():
         assert paper_settings(name, seed=3) == real
     for name in ("ba-community", "ba-community-paper"):
         assert paper_settings(name, seed=3) == synthetic
-    with pytest.raises(InputError, match="dataset must be one of"):
+    with pytest.raises(InputError, match="dataset: expected one of"):
         paper_settings("reddit")

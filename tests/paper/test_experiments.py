@@ -25,7 +25,7 @@ from zorro.paper import (
     retraining,
     variants,
 )
-from zorro.paper.cells import CITATION, Cell
+from zorro.paper.cells import CITATION, NodeCell
 from zorro.paper.jobs import MethodJob, MultiplicityJob, Place
 from zorro.paper.measuring import measure
 from zorro.runs.engines import Processes
@@ -51,7 +51,7 @@ def test_retraining_sees_only_the_features_that_are_kept(monkeypatch):
     monkeypatch.setattr(retraining, "loaded", lambda cell, device="cpu": (None, data))
     accuracies = {}
     for features in ((4,), (1,)):
-        job = retraining.RetrainingJob(Cell("made", "gcn"), "some", features)
+        job = retraining.RetrainingJob(NodeCell("made", "gcn"), "some", features)
         accuracies[features] = job.open(Place())(0)["accuracy"]
         assert job.name == "retrained on 1 of some"
     assert accuracies[4,] == 1
@@ -71,7 +71,7 @@ def test_homophily_is_told_apart_by_right_and_wrong(monkeypatch):
         {"node": 1, "chosen": [2, 3]},  # wrong; true labels 1, 1; predicted 1, 1
         {"node": 3, "chosen": [3]},  # nobody else
     ]
-    found = homophily._by_outcome(Cell("made", "up"), rows)
+    found = homophily._by_outcome(NodeCell("made", "up"), rows)
     np.testing.assert_allclose(found["right"], [[0.0], [0.5]])
     np.testing.assert_allclose(found["wrong"], [[1.0], [0.0]])
 
@@ -148,7 +148,7 @@ def test_a_method_on_demand_is_reported_once_it_is_measured(tmp_path, paper_dir,
 
 
 def test_several_explanations_are_counted(paper_dir, data_dir):
-    job = MultiplicityJob(Cell("cora", "gcn"), most=3)
+    job = MultiplicityJob(NodeCell("cora", "gcn"), most=3)
     row = job.open(Place())(2521)
     assert 1 <= row["explanations"] <= 3
 
@@ -177,7 +177,7 @@ def test_an_explainer_of_ones_own_gets_into_the_tables(tmp_path, paper_dir, data
 def test_a_file_without_an_explainer_is_refused(tmp_path):
     path = tmp_path / "nothing.py"
     path.write_text("pass\n")
-    with pytest.raises(InputError, match="registers no method"):
+    with pytest.raises(InputError, match="expected a file with methods"):
         methods_in(path)
     with pytest.raises(InputError, match="expected a Python file"):
         methods_in(tmp_path / "missing.py")
@@ -226,6 +226,6 @@ def test_an_experiment_writes_what_it_measures(
 
 
 def test_a_job_knows_its_cell_and_nodes(paper_dir, data_dir):
-    job = MethodJob(Cell("cora", "gcn"), variants.GUIDED)
+    job = MethodJob(NodeCell("cora", "gcn"), variants.GUIDED)
     assert len(job.nodes) == 300
     assert job.parameters["tau"] == 0.85

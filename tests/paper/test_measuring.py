@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from zorro.errors import RunError
 from zorro.paper import Settings, jobs
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.measuring import Part, measure
 from zorro.runs.engines import Processes
 
@@ -23,7 +23,7 @@ class Squares:
     """A job that squares node ids, and fails where it is told to."""
 
     name: str = "squares"
-    cell: Cell = field(default_factory=lambda: Cell("made", "up"))
+    cell: NodeCell = field(default_factory=lambda: NodeCell("made", "up"))
     nodes: tuple[int, ...] = NODES
     power: int = 2
     fails_at: int | None = None
@@ -137,5 +137,5 @@ def test_the_variant_of_the_published_setting_uses_the_published_noise():
     variant = jobs.Variant("zorro .85", "zorro-paper", {"tau": 0.85})
     assert variant.noise == "column-marginals"
     assert variant.referring().noise == "published"
-    job = jobs.MethodJob(Cell("made", "up"), variant.referring(), "cut", nodes=(1,))
+    job = jobs.MethodJob(NodeCell("made", "up"), variant.referring(), "cut", nodes=(1,))
     assert job.name == "zorro .85 reference cut"

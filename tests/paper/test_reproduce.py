@@ -10,7 +10,7 @@ import pytest
 
 from zorro.data.ba_community import house_of, motif_nodes
 from zorro.paper import EXPERIMENTS, Settings
-from zorro.paper.cells import SYNTHETIC, Cell
+from zorro.paper.cells import SYNTHETIC, NodeCell
 from zorro.paper.jobs import MethodJob, Variant
 from zorro.paper.measuring import mean, measure
 from zorro.paper.paper_values import published, published_by
@@ -83,11 +83,11 @@ def test_the_first_house_nodes_are_a_fair_part(paper_dir):
     nodes = SYNTHETIC.nodes()
     assert sorted(nodes) == motif_nodes()
     assert {node % 5 for node in nodes[:16]} == set(range(5))
-    assert Cell("cora", "gcn").nodes()[:1] == [1346]
+    assert NodeCell("cora", "gcn").nodes()[:1] == [1346]
 
 
 def test_measurements_equal_the_librarys(tmp_path, paper_dir, data_dir):
-    cell = Cell("cora", "gcn")
+    cell = NodeCell("cora", "gcn")
     job = MethodJob(cell, Variant("zorro .85", "zorro-paper", {"tau": 0.85}))
     rows = measure([job], Settings(runs=tmp_path, nodes=2)).of(job)
     from zorro import Zorro
@@ -108,7 +108,7 @@ def test_the_reference_setting_gives_the_published_codes_set(tmp_path, paper_dir
     """The truncated graph, the published noise and its seed."""
     golden = json.loads((paper_dir / "golden" / "cora_gcn_tau85_node2521.json").read_text())
     variant = Variant("zorro .85", "zorro-paper", {"tau": golden["tau"]}, reference=True)
-    job = MethodJob(Cell("cora", "gcn"), variant, nodes=(golden["node"],))
+    job = MethodJob(NodeCell("cora", "gcn"), variant, nodes=(golden["node"],))
     (row,) = measure([job], Settings(runs=tmp_path)).of(job)
     (theirs,) = golden["explanations"]
     assert sorted(row["chosen"]) == sorted(theirs["nodes"])

@@ -33,7 +33,7 @@ from zorro.runs.engines.ray_cluster import RayCluster
 from zorro.runs.given import LinksOf, ManyGraphs, OneGraph
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
-from zorro.runs.task import Answer, GivenTask
+from zorro.runs.task import Answer, LoadedTask
 
 NODES = 60
 POISON, BROKEN = 3, 5
@@ -84,13 +84,13 @@ def loopback_up() -> None:
         fcntl.ioctl(any_socket, 0x8914, up)  # SIOCSIFFLAGS
 
 
-def small_task() -> GivenTask:
+def small_task() -> LoadedTask:
     torch.manual_seed(0)
     x = (torch.rand(NODES, 12) < 0.3).float()
     one = torch.randint(NODES, (2, 120))
     model = GCN(12, 8, num_layers=2, out_channels=3).eval()
     options = {"tau": 0.85, "search": "guided", "seed": 7}
-    return GivenTask(model, OneGraph(x, torch.cat([one, one.flip(0)], 1)), options)
+    return LoadedTask(model, OneGraph(x, torch.cat([one, one.flip(0)], 1)), options)
 
 
 class Pooled(torch.nn.Module):
@@ -104,14 +104,14 @@ class Pooled(torch.nn.Module):
         return global_add_pool(self.conv(x, edge_index, edge_weight).tanh(), batch)
 
 
-def graphs_task() -> GivenTask:
+def graphs_task() -> LoadedTask:
     torch.manual_seed(2)
     ring = torch.stack([torch.arange(6), (torch.arange(6) + 1) % 6])
     graphs = [
         Data(x=torch.randn(6, 4), edge_index=ring, edge_weight=torch.rand(6)) for _ in range(6)
     ]
     options = {"samples": 40, "keep": ("nodes",), "model_kwargs": {"edge_weight": "edge_weight"}}
-    return GivenTask(Pooled().eval(), ManyGraphs(graphs), options)
+    return LoadedTask(Pooled().eval(), ManyGraphs(graphs), options)
 
 
 class Inner(torch.nn.Module):
@@ -126,13 +126,13 @@ class Inner(torch.nn.Module):
         return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(-1)
 
 
-def links_task() -> GivenTask:
+def links_task() -> LoadedTask:
     torch.manual_seed(3)
     here = torch.arange(12)
     graph = OneGraph(torch.randn(12, 4), torch.stack([here, (here + 1) % 12]))
     options = {"samples": 40, "threshold": 0.0, "model_kwargs": {"edge_weight": torch.rand(12)}}
     question = {"among": [0, 4, 5, 7, 9], "top": 4}
-    return GivenTask(Inner().eval(), LinksOf(graph), options, question)
+    return LoadedTask(Inner().eval(), LinksOf(graph), options, question)
 
 
 def shown(outcomes: list[Outcome]) -> list[dict]:
@@ -163,7 +163,7 @@ def alive(process: int) -> bool:
         return False
 
 
-def killed_worker(task: GivenTask, expected: list[dict], address: str) -> dict:
+def killed_worker(task: LoadedTask, expected: list[dict], address: str) -> dict:
     """Kill a worker at work; the run's folder must hold each outcome once all the same."""
     nodes, folder = range(16), WORK / "killed-pids"
     printed = io.StringIO()
@@ -188,7 +188,7 @@ def killed_worker(task: GivenTask, expected: list[dict], address: str) -> dict:
     }
 
 
-def poison(task: GivenTask, expected: list[dict]) -> dict:
+def poison(task: LoadedTask, expected: list[dict]) -> dict:
     """One node kills each worker that touches it, another raises."""
     watched = Watched(task, str(WORK / "poison-pids"), poison=POISON, broken=BROKEN)
     outcomes = list(RayCluster(None, workers=2).map(watched, queries(16)))
@@ -204,7 +204,7 @@ def poison(task: GivenTask, expected: list[dict]) -> dict:
     }
 
 
-def back_pressure(task: GivenTask) -> dict:
+def back_pressure(task: LoadedTask) -> dict:
     """Ask for many, take a few, and close; workers are as many as the one GPU has room for."""
     pulled = 0
 
@@ -234,7 +234,7 @@ def refused(task: Task, engine: RayCluster) -> dict:
     return {"error": None}
 
 
-def lost_node(task: GivenTask, expected: list[dict], cluster: Cluster, second: object) -> dict:
+def lost_node(task: LoadedTask, expected: list[dict], cluster: Cluster, second: object) -> dict:
     """Take a node away, with the worker on it, while both work."""
     folder, after = WORK / "node-pids", 10
     outcomes, removed = [], False
@@ -261,7 +261,7 @@ def lost_node(task: GivenTask, expected: list[dict], cluster: Cluster, second: o
     }
 
 
-def own_cluster(task: GivenTask, expected: list[dict]) -> dict:
+def own_cluster(task: LoadedTask, expected: list[dict]) -> dict:
     """A cluster that is started for the run alone."""
     before = signal.getsignal(signal.SIGTERM)
     for _ in record(
@@ -279,7 +279,7 @@ def own_cluster(task: GivenTask, expected: list[dict]) -> dict:
     }
 
 
-def other_queries(task: GivenTask, name: str, asked: list) -> dict:
+def other_queries(task: LoadedTask, name: str, asked: list) -> dict:
     """Whole graphs, or links, in a run that is read back."""
     keys = [query.key for query in task.data.queries(asked)]
     outcomes = record(

@@ -15,12 +15,12 @@ from torch_geometric.nn import GCN, GCNConv
 
 from zorro.explanation import Explanation
 from zorro.runs.given import LinksOf, OneGraph
-from zorro.runs.task import GivenTask, Task
+from zorro.runs.task import LoadedTask, Task
 
 NODES = 60
 
 
-def small_task(**options: object) -> GivenTask:
+def small_task(**options: object) -> LoadedTask:
     """A two-layer GCN on a ring of 60 nodes with chords; a node takes some 30 ms."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(NODES, 12, generator=generator)
@@ -31,7 +31,7 @@ def small_task(**options: object) -> GivenTask:
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = GCN(12, 16, 2, out_channels=3).eval()
-    return GivenTask(
+    return LoadedTask(
         model, OneGraph(x, edge_index), {"samples": 20, "fresh_samples": 50, **options}
     )
 
@@ -50,14 +50,14 @@ class Inner(nn.Module):
         return (z[edge_label_index[0]] * z[edge_label_index[1]]).sum(-1) * 4 - 0.1
 
 
-def links_task(**options: object) -> GivenTask:
+def links_task(**options: object) -> LoadedTask:
     """Links between the nodes of the same graph."""
     graph = small_task().data
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = Inner().eval()
     asked = {"samples": 20, "fresh_samples": 50, "threshold": 0.0, **options}
-    return GivenTask(model, LinksOf(graph), asked)
+    return LoadedTask(model, LinksOf(graph), asked)
 
 
 @dataclass(frozen=True)

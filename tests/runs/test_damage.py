@@ -25,7 +25,7 @@ from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
 from zorro.show.page import payload
-from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.node_view import NodeView
 
 DEEP = "[" * 200_000
 
@@ -140,7 +140,7 @@ def selecting(nodes):
 
 
 DAMAGES = {
-    "not JSON": ({"explanation": "{"}, "not JSON"),
+    "not JSON": ({"explanation": "{"}, "text: expected JSON"),
     "deep": ({"explanation": DEEP}, "nested too deeply"),
     "deep inside": ({"explanation": explained()[:-1] + ', "more": ' + DEEP}, "nested too deeply"),
     "a list": ({"explanation": "[]"}, "expected a JSON object, got list"),
@@ -152,11 +152,14 @@ DAMAGES = {
         {"explanation": made_explanation(8, status="reached").to_json(), "status": "reached"},
         "node, status or certified: not those",
     ),
-    "an empty claim": ({"explanation": explained(certificate=None)}, "without a certificate"),
+    "an empty claim": (
+        {"explanation": explained(certificate=None)},
+        "expected a certificate with 'certified', got none",
+    ),
     "no nodes": ({"explanation": selecting(7)}, "selected.nodes: expected a list, got 7"),
     "text as node": ({"explanation": selecting(["a"])}, "expected a whole number, got 'a'"),
     "far node": ({"explanation": selecting([40])}, "nodes: expected ids from 0 to 39"),
-    "no class": ({"explanation": explained(predicted_class=2)}, "2 has no probability"),
+    "no class": ({"explanation": explained(predicted_class=2)}, "got 2"),
     "no samples": ({"explanation": explained(fidelity={"hits": 0, "samples": 0})}, "fidelity: exp"),
     "unknown": ({"explanation": explained(more=1)}, "more is unknown"),
     "node of text": ({"node": "eight"}, "node: not of the type"),
@@ -181,14 +184,14 @@ def test_a_damaged_row_is_told_and_the_others_are_read(run, tmp_path, columns, r
     if "node" not in columns:
         with pytest.raises(RunError, match=r"row 1 .node 8. is damaged"):
             run.explanation(8)
-    with pytest.raises(InputError, match="5 could not be explained: no"):
+    with pytest.raises(InputError, match="expected one that could be explained, got 5: no"):
         run.explanation(5)
     counts = {name: write(run, tmp_path / name) for name, write in export.FORMATS.items()}
     assert counts == {"parquet": 4, "csv": 4, "jsonl": 2}
     row = pandas.read_parquet(tmp_path / "parquet").iloc[1]
     assert (row["status"], bool(row["certified"])) == ("damaged", False)
     assert reason in row["error"]
-    page = payload.of_run(run, NodeSurroundings())
+    page = payload.of_run(run, NodeView())
     assert [shown["query"] for shown in page["rows"]] == [7, 9]
     assert (page["summary"]["explained"], page["summary"]["certified"]) == (2, 2)
     assert [row["position"] for row in page["unreadable"]] == [1]
@@ -265,7 +268,7 @@ def test_rows_about_other_nodes_are_computed_again(tmp_path, task):
 def test_values_of_other_types_are_no_explanation(values):
     whole = made_explanation(8).to_dict()
     assert Explanation.from_dict(whole) == made_explanation(8)
-    with pytest.raises(InputError, match="values: not an explanation as to_dict writes it"):
+    with pytest.raises(InputError, match="values: expected an explanation as to_dict writes it"):
         Explanation.from_dict({**whole, **values})
 
 

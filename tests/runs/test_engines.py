@@ -216,7 +216,7 @@ def test_which_engine_is_meant():
         engine_of("spark", queries=1)
     with pytest.raises(InputError, match="workers: expected a whole number of at least 1, got 0"):
         engine_of("processes", queries=1, workers=0)
-    with pytest.raises(InputError, match="address: only the engine ray has one"):
+    with pytest.raises(InputError, match="address: expected engine='ray'"):
         engine_of("processes", queries=1, address="here:1")
 
 

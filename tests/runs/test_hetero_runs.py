@@ -34,7 +34,9 @@ def test_a_run_holds_what_each_node_alone_would_get(made, tmp_path):
         assert (found.selected, found.fidelity) == (expected.selected, expected.fidelity)
         assert str(found.query) == f"paper {number}"
     assert repr(run).count("2 of 2 papers explained") == 1
-    with pytest.raises(InputError, match="paper: 5 has not been explained"):
+    with pytest.raises(
+        InputError, match=r"paper: expected one that has been explained in .*, got 5"
+    ):
         run.explanation(5)
 
 

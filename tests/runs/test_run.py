@@ -26,7 +26,7 @@ from zorro.runs.folder import MANIFEST, OUTCOMES, locked
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
 from zorro.runs.store import Store
-from zorro.runs.task import GivenTask, Query, failed
+from zorro.runs.task import LoadedTask, Query, failed
 
 NODES = [9, 4, 30]
 
@@ -130,7 +130,9 @@ def test_workers_take_all_to_a_device_and_a_run_does_not_depend_on_it(tmp_path, 
 
 def test_a_device_that_is_not_there_is_named(tmp_path, task):
     given = (task.model, task.data.x, task.data.edge_index, NODES)
-    with pytest.raises(InputError, match=r"device: 'nowhere' cannot be used here"):
+    with pytest.raises(
+        InputError, match=r"device: expected a device that can be used here, got 'nowhere'"
+    ):
         explain_many(*given, out=tmp_path / "run", device="nowhere", engine="in-process")
     store(Data(x=task.data.x, edge_index=task.data.edge_index), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
@@ -162,7 +164,9 @@ def test_failures_are_kept_and_tried_again_on_request(tmp_path, task):
     (failure,) = run.failures()
     assert (failure.query.index, failure.error) == (4, "ValueError: node 4 is not to be explained")
     assert "misbehave" in failure.trace
-    with pytest.raises(InputError, match="node: 4 could not be explained: ValueError"):
+    with pytest.raises(
+        InputError, match="node: expected one that could be explained, got 4: ValueError"
+    ):
         run.explanation(4)
     assert kept(path, task) == []
     assert kept(path, task, retry_failed=True) == [4]
@@ -190,7 +194,7 @@ def test_another_run_is_refused_with_the_difference(tmp_path, task, change, said
         with torch.no_grad():
             next(other.model.parameters())[0] += 1
     if "question" in change:
-        other = GivenTask(other.model, other.data, other.options, change["question"])
+        other = LoadedTask(other.model, other.data, other.options, change["question"])
     before = open_run(tmp_path / "run").counts()
     manifest = describe(other, change.get("nodes", NODES))
     outcomes = record(tmp_path / "run", other, NODES, manifest=manifest, engine=InProcess())

@@ -46,7 +46,7 @@ def alter(graph):
 
 def test_an_altered_graph_leads_to_no_run(graph, model, tmp_path):
     alter(graph)
-    with pytest.raises(DatasetError, match=r"x.npy holds other values than its digest"):
+    with pytest.raises(DatasetError, match=r"x.npy: expected the values of its digest"):
         explain_many(model, graph.x, graph.edge_index, [1, 2], out=tmp_path / "run", **QUICK)
     assert not (tmp_path / "run").exists()
 
@@ -56,9 +56,9 @@ def test_a_run_is_not_resumed_on_an_altered_graph(graph, model, tmp_path):
     alter(graph)
     again = open_stored(graph.folder)
     assert again.digest == graph.digest
-    with pytest.raises(DatasetError, match=r"x.npy holds other values than its digest"):
+    with pytest.raises(DatasetError, match=r"x.npy: expected the values of its digest"):
         explain_many(model, again.x, again.edge_index, [1], out=tmp_path / "run", **QUICK)
-    with pytest.raises(DatasetError, match=r"x.npy holds other values than its digest"):
+    with pytest.raises(DatasetError, match=r"x.npy: expected the values of its digest"):
         refuse_other_data(run, OneGraph(again.x, again.edge_index), {})
     assert [e.node for e in open_run(tmp_path / "run")] == [1]
 

@@ -70,7 +70,7 @@ def test_without_a_certificate_the_samples_share_is_gone_beyond():
 
 
 def test_it_is_the_guided_searchs():
-    with pytest.raises(InputError, match="beyond_chance: only the guided search"):
+    with pytest.raises(InputError, match="beyond_chance: expected the guided search"):
         Zorro(FirstFeature(), features(), EDGES, search="paper", beyond_chance=True)
     with pytest.raises(InputError, match="beyond_chance: expected True or False, got 3"):
         Zorro(FirstFeature(), features(), EDGES, beyond_chance=3)

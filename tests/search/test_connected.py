@@ -124,5 +124,5 @@ def test_only_edges_hang_together():
     x, edge_index = of_node_0()
     with pytest.raises(InputError, match="connected: expected 'edges' in keep"):
         Zorro(FarAway(), x, edge_index, connected=True)
-    with pytest.raises(InputError, match="connected: only the guided search"):
+    with pytest.raises(InputError, match="connected: expected the guided search"):
         Zorro(FarAway(), x, edge_index, keep=("edges",), connected=True, search="paper")

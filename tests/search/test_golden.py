@@ -13,7 +13,7 @@ from zorro.evaluation import EvaluatorChoice
 from zorro.graph.graph import Graph
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.search import Certified, search, search_multiple
+from zorro.search import SearchResult, greedy_search, search_multiple
 
 
 def golden_folder() -> Path | None:
@@ -66,13 +66,13 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
     if path.stem.endswith("_multi"):
         every = search_multiple(
             evaluator,
-            lambda allowed: Certified(search(evaluator, allowed=allowed, **options)),
+            lambda allowed: SearchResult(greedy_search(evaluator, allowed=allowed, **options)),
             tau=golden["tau"],
             max_depth=50,
         )
         found = [result.found for result in every]
     else:
-        found = [search(evaluator, **options)]
+        found = [greedy_search(evaluator, **options)]
 
     samples = golden["samples"]
     assert len(found) == len(golden["explanations"])

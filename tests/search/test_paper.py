@@ -13,7 +13,7 @@ from zorro.graph.graph import Graph
 from zorro.metrics import stability
 from zorro.model.predictor import Predictor
 from zorro.noise import draws_of, resolve
-from zorro.search import Certified, search, search_multiple
+from zorro.search import SearchResult, greedy_search, search_multiple
 
 
 class WeightedVote(MessagePassing):
@@ -97,7 +97,7 @@ def random_case(seed):
 @pytest.mark.parametrize(("tau", "k"), [(0.8, 2), (0.9, 10), (0.95, None)])
 def test_equals_a_literal_transcription(seed, tau, k):
     evaluator = random_case(seed)
-    found = search(evaluator, tau=tau, k=k)
+    found = greedy_search(evaluator, tau=tau, k=k)
     nodes, features = literal_search(evaluator, tau, k)
     assert set(found.selection.rows.tolist()) == nodes
     assert set(found.selection.columns.tolist()) == features
@@ -108,7 +108,7 @@ def test_equals_a_literal_transcription(seed, tau, k):
 def test_theorem_2_fidelity_and_stability(seed, tau):
     """1. The fidelity is at least τ. 3. For τ ≥ .5 the stability is at least 1/(1+τ(1−τ))."""
     evaluator = random_case(seed)
-    found = search(evaluator, tau=tau)
+    found = greedy_search(evaluator, tau=tau)
     fidelity = float(evaluator.hits(found.selection).double().mean())
     assert fidelity >= tau
     assert found.hits == round(fidelity * 60)
@@ -130,7 +130,7 @@ def test_theorem_2_runtime_does_not_depend_on_the_graphs_size():
         evaluator = BatchedEvaluator(
             predictor, graph, draws_for(resolve("column-marginals", x), graph)
         )
-        search(evaluator, tau=0.95, k=3)
+        greedy_search(evaluator, tau=0.95, k=3)
         counts.append(evaluator.evaluations)
     assert len(set(counts)) == 1
     steps = 7 + 5
@@ -139,7 +139,7 @@ def test_theorem_2_runtime_does_not_depend_on_the_graphs_size():
 
 def test_nothing_is_selected_where_noise_cannot_change_the_class():
     evaluator = evaluator_of(torch.ones(4, 3), [1.0, 1.0, 1.0])
-    found = search(evaluator, tau=0.9)
+    found = greedy_search(evaluator, tau=0.9)
     assert not found.selection.nodes.any()
     assert not found.selection.features.any()
     assert [move.fidelity for move in found.moves] == [1.0]
@@ -157,7 +157,7 @@ def test_everything_is_selected_where_everything_is_needed():
     predictor = Predictor(All([1.0, 1.0]))
     graph = Extractor(predictor, Graph(x, edge_index)).extract(0)
     evaluator = BatchedEvaluator(predictor, graph, draws_for(resolve("zeros", x), graph, 5))
-    found = search(evaluator, tau=0.9, k=1)
+    found = greedy_search(evaluator, tau=0.9, k=1)
     assert found.selection.nodes.all()
     assert found.selection.features.all()
     assert found.hits == 5
@@ -208,7 +208,9 @@ def test_multiple_explanations_descend_disjointly_and_stop():
     def every(max_depth):
         return search_multiple(
             evaluator,
-            lambda allowed: Certified(search(evaluator, tau=0.8, k=None, allowed=allowed)),
+            lambda allowed: SearchResult(
+                greedy_search(evaluator, tau=0.8, k=None, allowed=allowed)
+            ),
             tau=0.8,
             max_depth=max_depth,
         )

@@ -55,18 +55,18 @@ def test_what_the_watcher_raises_ends_the_search(zorro):
 
 def test_another_question_leaves_the_first_one_as_it_was(zorro):
     graph = ring()
-    other = zorro.asking(tau=0.6, max_seconds=20.0)
+    other = zorro.with_settings(tau=0.6, max_seconds=20.0)
     fresh = Zorro(Sluggish(), graph["x"], graph["edge_index"], tau=0.6, max_seconds=20.0)
     assert same(other.explain(9), fresh.explain(9))
     assert zorro.parameters.tau == 0.85
     assert zorro.parameters.max_seconds is None
-    assert zorro.asking().parameters == zorro.parameters
+    assert zorro.with_settings().parameters == zorro.asking().parameters == zorro.parameters
 
 
 @pytest.mark.parametrize("changes", [{"tau": 0.0}, {"tau": 1.0}, {"max_seconds": 0.0}])
 def test_another_question_is_checked_too(zorro, changes):
     with pytest.raises(InputError, match=next(iter(changes))):
-        zorro.asking(**changes)
+        zorro.with_settings(**changes)
 
 
 def test_a_meter_measures_what_fidelity_does(zorro):

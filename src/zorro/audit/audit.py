@@ -32,7 +32,23 @@ from zorro.graph.names import Names
 
 @dataclass(frozen=True)
 class Cell:
-    """The explanations of one true and one predicted class."""
+    """The explanations of one true and one predicted class.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> audited = audit([votes.explain(node) for node in (8, 9, 11)], truth={8: 0, 9: 1, 11: 1})
+    >>> [(cell.truth, cell.predicted, cell.keys) for cell in audited.cells]
+    [(0, 0, (8,)), (1, 0, (9,)), (1, 1, (11,))]
+
+    Args:
+        truth: the true class.
+        predicted: the class that the model gives.
+        keys: of the queries.
+    """
 
     truth: int
     predicted: int
@@ -46,8 +62,17 @@ class Audit:
     Shares have exact intervals that take explanations for independent draws; what is called more
     than chance, or different, is so at a false discovery rate of 5 % over all that was looked at.
 
-    >>> audit = open_run("runs/cora").audit()                      # doctest: +SKIP
-    >>> print(audit.findings[0].text)                              # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> nodes = [8, 9, 14, 15, 18, 20, 22, 26]
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, nodes, out="runs/votes")
+    >>> audited = run.audit(x=club.x, edge_index=club.edge_index, y=club.y)
+    >>> audited.right
+    Share(0.88 [0.47, 1.00], 7/8)
+    >>> [finding.kind for finding in audited.findings]
+    ['neighbours decide', 'dominant feature']
 
     Args:
         explanations: how many were looked at.
@@ -98,6 +123,18 @@ def audit(
     confidence: float = 0.95,
 ) -> Audit:
     """Return what a model rests on, by some explanations of its answers.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> audited = audit([votes.explain(node) for node in (8, 9, 11)], truth={8: 0, 9: 1, 11: 1})
+    >>> audited.explanations, audited.certified, audited.right
+    (3, 3, Share(0.67 [0.09, 0.99], 2/3))
+    >>> [(use.what, use.share) for use in audited.classes[0].features]
+    [(0, Share(1.00 [0.16, 1.00], 2/2))]
 
     Args:
         explanations: of one model, asked in one way.

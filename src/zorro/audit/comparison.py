@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 
 from zorro.audit.plain import plain
 from zorro.audit.share import Share, adjusted
+from zorro.elements import FEATURES
 from zorro.elements.edges import Member
 from zorro.errors import InputError
 from zorro.evaluation import FidelityEstimate
@@ -25,12 +26,26 @@ _MOST_FEATURES = 5
 # Explanations that keep a feature in one run alone, without which it is not tested. How many there
 # are says nothing about the direction, so that leaving others out favours none.
 _FEWEST_CHANGES = 6
-_MOVED = 0.2  # share of a class's answers whose grounds changed, by its interval's lower end
+_MOVED = 0.2  # share of a class's answers whose grounds changed, above which they moved
 FEWEST = 5  # answers of a class of which a share is worth a verdict
 
 
 class CrossMeter(Protocol):
-    """What measures sets of one model's explanations on another model."""
+    """What measures sets of one model's explanations on another model.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> def on_other(e):
+    ...     return other.fidelity(e.node, nodes=e.nodes, features=e.features)
+    >>> compared = compare_runs([one.explain(11)], [other.explain(11)], on_second=on_other)
+    >>> compared.pairs[0].there  # the first's set on the second
+    FidelityEstimate(0.721 [0.692, 0.749], 721/1000)
+    """
 
     def __call__(self, explanation: Explanation) -> FidelityEstimate:
         """Return how often the set of an explanation keeps this model's answer to its query."""
@@ -40,6 +55,17 @@ class CrossMeter(Protocol):
 @dataclass(frozen=True)
 class Pair:
     """The same query in both runs.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> [pair] = compare_runs([one.explain(11)], [other.explain(11)]).pairs
+    >>> pair.key, pair.same, pair.jaccard, pair.grounds
+    (11, True, 0.75, 'unmeasured')
 
     Args:
         key: of the query.
@@ -66,10 +92,25 @@ class Pair:
 class FeatureShift:
     """A feature that the second model's explanations of a class keep more often, or less.
 
+    >>> import torch
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> x = torch.eye(2).repeat(8, 2)  # columns 2 and 3 are copies of 0 and 1
+    >>> no_edges = torch.empty(2, 0, dtype=torch.long)
+    >>> one = Zorro(lambda x, edge_index: x[:, :2], x, no_edges, hops=0)
+    >>> other = Zorro(lambda x, edge_index: x[:, 2:], x, no_edges, hops=0)
+    >>> compared = compare_runs(map(one.explain, range(16)), map(other.explain, range(16)))
+    >>> for shift in compared.classes[1].features:
+    ...     print(shift.feature, shift.before, shift.after)
+    0 Share(1.00 [0.63, 1.00], 8/8) Share(0.00 [0.00, 0.37], 0/8)
+    1 Share(1.00 [0.63, 1.00], 8/8) Share(0.00 [0.00, 0.37], 0/8)
+    2 Share(0.00 [0.00, 0.37], 0/8) Share(1.00 [0.63, 1.00], 8/8)
+    3 Share(0.00 [0.00, 0.37], 0/8) Share(1.00 [0.63, 1.00], 8/8)
+
     Args:
         feature: its column in the second run.
         before: the share of the first's explanations, of the queries that both answer alike.
-        after: the same of the second's.
+        after: the share of the second's explanations, of these queries.
         q_value: of no difference, by McNemar's exact test over all features of all classes.
     """
 
@@ -83,14 +124,32 @@ class FeatureShift:
 class ClassShift:
     """What happened to the grounds of one answer.
 
+    >>> import torch
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> x = torch.eye(2).repeat(8, 2)  # columns 2 and 3 are copies of 0 and 1
+    >>> no_edges = torch.empty(2, 0, dtype=torch.long)
+    >>> one = Zorro(lambda x, edge_index: x[:, :2], x, no_edges, hops=0)
+    >>> other = Zorro(lambda x, edge_index: x[:, 2:], x, no_edges, hops=0)
+    >>> def on(zorro):
+    ...     return lambda e: zorro.fidelity(e.node, nodes=e.nodes, features=e.features)
+    >>> both = [map(each.explain, range(16)) for each in (one, other)]
+    >>> shift = compare_runs(*both, on_first=on(one), on_second=on(other)).classes[0]
+    >>> shift.answer, shift.changed, shift.moved
+    (0, Share(1.00 [0.63, 1.00], 8/8), True)
+
     Args:
         answer: the class, None if answers are no classes.
         keys: of the queries that both models answer so.
         changed: how many of them have changed grounds, None if that was not measured.
         jaccard: the mean over these queries.
-        there: the mean cross-fidelity of the first's sets on the second, None likewise.
-        back: the same of the second's on the first.
+        there: the mean cross-fidelity of the first's sets on the second; None if that was not
+            measured.
+        back: the mean cross-fidelity of the second's sets on the first; None if that was not
+            measured.
         features: that entered or left, the surest first.
+        q_value: of at most a fifth of its answers having changed grounds, by a binomial test over
+            all classes with enough answers; 1 for the others.
     """
 
     answer: int | None
@@ -100,18 +159,31 @@ class ClassShift:
     there: float | None
     back: float | None
     features: tuple[FeatureShift, ...]
+    q_value: float = 1.0
 
     @property
     def moved(self) -> bool:
         """Whether it is shown that the grounds of more than a fifth of these answers changed."""
-        if self.changed is None or self.changed.total < FEWEST:
-            return False
-        return self.changed.lower > _MOVED
+        return self.q_value <= _SURE
 
 
 @dataclass(frozen=True)
 class RunComparison:
     """Two runs on the queries that both have.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> nodes = (8, 9, 11)
+    >>> compared = compare_runs(map(one.explain, nodes), map(other.explain, nodes))
+    >>> compared.shared, compared.changed_predictions, len(compared.classes)
+    (3, Share(0.33 [0.01, 0.91], 1/3), 2)
+    >>> compared.figures()["changed-predictions"] > 0.2
+    True
 
     Args:
         shared: how many queries both have.
@@ -120,7 +192,7 @@ class RunComparison:
         changed_predictions: how many answers differ.
         changed_grounds: of the answers that do not, how many have changed grounds; None if that was
             not measured.
-        jaccard: the mean overlap of sets where the answer is the same.
+        jaccard: the mean overlap of sets where the answer is the same; NaN if no answer is.
         classes: class by class.
         pairs: query by query.
         notes: what differs between the runs besides.
@@ -168,17 +240,34 @@ def compare_runs(
     *,
     on_first: CrossMeter | None = None,
     on_second: CrossMeter | None = None,
+    columns: Mapping[int, int] | None = None,
     confidence: float = 0.95,
     notes: Sequence[str] = (),
     on_query: Callable[[int, int], None] = lambda done, total: None,
 ) -> RunComparison:
     """Compare the explanations of two models on the queries that both have.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> nodes = (8, 9, 11)
+    >>> compared = compare_runs(map(one.explain, nodes), map(other.explain, nodes))
+    >>> compared.changed_predictions
+    Share(0.33 [0.01, 0.91], 1/3)
+    >>> [pair.key for pair in compared.pairs if not pair.same]  # a draw, which the own vote decides
+    [9]
+
     Args:
         first: of the one.
         second: of the other.
         on_first: measures a set on the first model, as `Zorro.meter` does with a set's ids.
-        on_second: the same on the second.
+        on_second: measures a set on the second model.
+        columns: which of the first's features is which of the second's, where they are numbered in
+            another way; what is not among them, the second does not have.
         confidence: of the intervals.
         notes: what differs between the runs besides.
         on_query: told how many queries are compared, and of how many.
@@ -192,7 +281,7 @@ def compare_runs(
     _refuse_other_kinds(one[keys[0]], other[keys[0]])
     pairs = []
     for done, key in enumerate(keys, 1):
-        pairs.append(_pair(one[key], other[key], on_first, on_second))
+        pairs.append(_pair(one[key], other[key], on_first, on_second, columns))
         on_query(done, len(keys))
     same = [pair for pair in pairs if pair.same]
     return RunComparison(
@@ -201,8 +290,8 @@ def compare_runs(
         only_second=len(other) - len(keys),
         changed_predictions=Share(len(pairs) - len(same), len(pairs), confidence),
         changed_grounds=_changed(same, confidence),
-        jaccard=_mean([pair.jaccard for pair in same]) or 0.0,
-        classes=tuple(_classes(same, one, other, confidence)),
+        jaccard=fmean([pair.jaccard for pair in same]) if same else math.nan,
+        classes=tuple(_classes(same, one, other, columns, confidence)),
         pairs=tuple(pairs),
         notes=tuple(notes),
     )
@@ -222,6 +311,7 @@ def _pair(
     other: Explanation,
     on_first: CrossMeter | None,
     on_second: CrossMeter | None,
+    columns: Mapping[int, int] | None,
 ) -> Pair:
     same = _is_same_answer(one, other)
     there = on_second(one) if same and on_second is not None else None
@@ -230,7 +320,7 @@ def _pair(
         one.query.key,
         one.predicted_class,
         same,
-        _jaccard(one, other),
+        _jaccard(one, other, columns),
         there,
         back,
         _grounds(there, back, one.parameters.tau, other.parameters.tau),
@@ -243,13 +333,25 @@ def _is_same_answer(one: Explanation, other: Explanation) -> bool:
     return (one.predicted_class, one.ahead) == (other.predicted_class, other.ahead)
 
 
-def _jaccard(one: Explanation, other: Explanation) -> float:
+def _jaccard(one: Explanation, other: Explanation, columns: Mapping[int, int] | None) -> float:
     """Return the share of elements of either set that are in both; 1 where both are empty."""
-    mine, theirs = (
-        {(kind, members) for kind in e.selected for members in e.elements(kind)}
-        for e in (one, other)
-    )
+    mine = {
+        (kind, _renumbered(members, columns) if kind == FEATURES else members)
+        for kind in one.selected
+        for members in one.elements(kind)
+    }
+    theirs = {(kind, members) for kind in other.selected for members in other.elements(kind)}
     return len(mine & theirs) / len(mine | theirs) if mine | theirs else 1.0
+
+
+def _renumbered(
+    members: tuple[Member, ...], columns: Mapping[int, int] | None
+) -> tuple[Member | None, ...]:
+    """Return a feature's columns as the second run numbers them, None where it has none."""
+    if columns is None:
+        return members
+    found = [columns.get(member) if isinstance(member, int) else member for member in members]
+    return tuple(sorted(found, key=lambda column: (column is None, str(column).zfill(9))))
 
 
 def _grounds(
@@ -275,24 +377,44 @@ def _classes(
     pairs: Sequence[Pair],
     one: Mapping[int, Explanation],
     other: Mapping[int, Explanation],
+    columns: Mapping[int, int] | None,
     confidence: float,
 ) -> list[ClassShift]:
     by_class: dict[int | None, list[Pair]] = defaultdict(list)
     for pair in pairs:
         by_class[pair.before].append(pair)
     order = sorted(by_class.items(), key=lambda it: -1 if it[0] is None else it[0])
-    shifts = _shifts([[pair.key for pair in some] for _, some in order], one, other, confidence)
+    keys = [[pair.key for pair in some] for _, some in order]
+    shifts = _shifts(keys, one, other, columns, confidence)
+    changed = [_changed(some, confidence) for _, some in order]
+    q_values = _moved_by_chance(changed)
     return [
         ClassShift(
             answer,
             tuple(pair.key for pair in some),
-            _changed(some, confidence),
-            _mean([pair.jaccard for pair in some]) or 0.0,
+            share,
+            fmean([pair.jaccard for pair in some]),
             _mean([pair.there.value for pair in some if pair.there is not None]),
             _mean([pair.back.value for pair in some if pair.back is not None]),
             tuple(shifted),
+            q_value,
         )
-        for (answer, some), shifted in zip(order, shifts, strict=True)
+        for (answer, some), share, q_value, shifted in zip(
+            order, changed, q_values, shifts, strict=True
+        )
+    ]
+
+
+def _moved_by_chance(changed: Sequence[Share | None]) -> list[float]:
+    """Return by what more than a fifth of each class's answers is shown to have changed grounds."""
+    tested = [share for share in changed if share is not None and share.total >= FEWEST]
+    p_values = [
+        float(binomtest(share.count, share.total, _MOVED, alternative="greater").pvalue)
+        for share in tested
+    ]
+    q_values = iter(adjusted(p_values).tolist())
+    return [
+        1.0 if share is None or share.total < FEWEST else float(next(q_values)) for share in changed
     ]
 
 
@@ -300,18 +422,25 @@ def _shifts(
     classes: Sequence[Sequence[int]],
     one: Mapping[int, Explanation],
     other: Mapping[int, Explanation],
+    columns: Mapping[int, int] | None,
     confidence: float,
 ) -> list[list[FeatureShift]]:
-    """Return the features of each class that entered or left, by McNemar's exact test."""
+    """Return the features of each class that entered or left, by McNemar's exact test.
+
+    Those that the second run does not have are left out.
+    """
     tested: list[list[tuple[int, int, int, float]]] = []
     for keys in classes:
         entered: Counter[Member] = Counter()
         left: Counter[Member] = Counter()
         before: Counter[Member] = Counter()
         for key in keys:
-            mine, theirs = (
-                {members[0] for members in e.feature_elements} for e in (one[key], other[key])
-            )
+            mine = {
+                column
+                for members in one[key].feature_elements
+                if (column := _renumbered(members, columns)[0]) is not None
+            }
+            theirs = {members[0] for members in other[key].feature_elements}
             entered.update(theirs - mine)
             left.update(mine - theirs)
             before.update(mine)

@@ -21,6 +21,7 @@ _WRITTEN = re.compile(r"\s*([a-z-]+)\s*(>=|>)\s*(\d*\.?\d+)\s*(%?)\s*")
 class Condition:
     """That a figure is above a limit.
 
+    >>> from zorro.audit import Condition
     >>> Condition.read("changed-grounds>20%", ["changed-grounds"]).holds({"changed-grounds": .3})
     True
 
@@ -36,7 +37,12 @@ class Condition:
 
     @classmethod
     def read(cls, text: str, figures: Mapping[str, float] | list[str]) -> Condition:
-        """Return what a text means, or raise `InputError` that says what could be meant."""
+        """Return what a text means, or raise `InputError` that says what could be meant.
+
+        Args:
+            text: such as `changed-grounds>20%`.
+            figures: the names that are known.
+        """
         found = _WRITTEN.fullmatch(text)
         if found is None or found[1] not in figures:
             raise InputError(
@@ -50,8 +56,9 @@ class Condition:
         value = figures[self.figure]
         if math.isnan(value):
             raise InputError(
-                f"--fail-on: {self.figure} was not measured, which takes both models: name them, "
-                "or ask for another figure"
+                f"--fail-on: expected a figure that was measured, got {self.figure}, which takes "
+                "both models and an answer that both give: name the models, or ask for another "
+                "figure"
             )
         return _COMPARES[self.sign](value, self.limit)
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from zorro.audit.cases import Case
-from zorro.audit.mistakes import Contrast, TypicalFeature
+from zorro.audit.mistakes import SHARES, Contrast, TypicalFeature
 from zorro.audit.profile import ClassProfile
 from zorro.audit.setting import Setting
-from zorro.audit.share import Share
+from zorro.audit.share import Median, Share
 from zorro.audit.suspicious import CONFIDENT, Suspicion
 from zorro.audit.telltale import Telltale, telltale_of
 from zorro.audit.uses import Use
-from zorro.explanation.sentence import percent
+from zorro.explanation.written import percent, times
 from zorro.graph.names import Names
 
 Gravity = Literal["alarm", "notice", "note"]
@@ -32,6 +32,20 @@ _MOST_OF_EACH = 5  # findings of a kind
 @dataclass(frozen=True)
 class Finding:
     """Something that stands out.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import GraphSetting, audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> found = [votes.explain(node) for node in (8, 9, 14, 15, 18, 20, 22, 26)]
+    >>> finding = audit(found, setting=GraphSetting(club.x, club.edge_index)).findings[0]
+    >>> finding.gravity, finding.kind, len(finding.keys)
+    ('notice', 'neighbours decide', 8)
+    >>> print(finding.text)  # doctest: +NORMALIZE_WHITESPACE
+    100 % (8 of 8; 63.1 % to 100 %) of the explanations of class 0 do not keep
+    the node itself: its neighbours decide.
 
     Args:
         kind: what it is about, in a word or two.
@@ -102,7 +116,7 @@ class _Teller:
             if use.share.lower > _HUB and _beyond_chance(use):
                 yield self._hub(use, profile, mine)
         for use in profile.kinds:
-            if use.what == "training" and _beyond_chance(use, times=1.25):
+            if use.what == "training" and _beyond_chance(use, least=1.25):
                 yield self._training(use, profile, mine)
             if use.what == "own" and use.share.upper < 0.5:
                 yield self._without_own(use, profile, mine)
@@ -185,17 +199,19 @@ class _Teller:
         for one in contrasts:
             if one.differs and abs(one.larger - 0.5) >= _WORTH_TELLING:
                 often = max(one.larger, 1 - one.larger)
+                wrongs, rights = (
+                    median_in_words(median, one.quantity) for median in (one.wrong, one.right)
+                )
                 text = (
-                    f"Wrong answers {self._differ(one)}: {one.wrong.value:.3g} at the median "
-                    f"{_between(one.wrong.lower, one.wrong.upper)} against {one.right.value:.3g} "
-                    f"{_between(one.right.lower, one.right.upper)}; of a right and a wrong answer "
-                    f"drawn at random so in {percent(often)}."
+                    f"Wrong answers {self._differ(one)}: {wrongs} at the median against {rights} "
+                    f"of right ones. That is so in {percent(often)} of all pairs of a wrong and a "
+                    "right answer, ties counting half."
                 )
                 yield Finding("mistakes differ", "notice", text, wrong, 2 * often - 1)
         if features:
             each = [
                 f"{self.names.of_feature(one.feature)} in {_percent(one.wrong)} of their "
-                f"explanations against {percent(one.right.value)} of those of right ones"
+                f"explanations, and of right ones of the same classes in {percent(one.expected)}"
                 for one in features[:_MOST_OF_EACH]
             ]
             typical = {one.feature for one in features[:_MOST_OF_EACH]}
@@ -216,13 +232,13 @@ class _Teller:
             "features": f"rest on {'more' if more else 'fewer'} {self.names.feature}s",
             "edges": f"rest on {'more' if more else 'fewer'} edges",
             "probability": f"are given {'higher' if more else 'lower'} probabilities",
-            "distance": f"rest on {nodes} that are {'further away' if more else 'nearer'}",
-            "predicted homophily": f"rest on {'more' if more else 'fewer'} {nodes} of the same "
-            "class, by the model (as a share)",
-            "true homophily": f"rest on {'more' if more else 'fewer'} {nodes} of the same class, "
-            "in truth (as a share)",
-            "training share": f"rest on {'more' if more else 'fewer'} training {nodes} (as a "
-            "share)",
+            "distance": f"rest on {nodes} that are {'further away' if more else 'nearer'}, in hops",
+            "predicted homophily": f"rest on a {'larger' if more else 'smaller'} share of "
+            f"{nodes} to which the model gives the same class",
+            "true homophily": f"rest on a {'larger' if more else 'smaller'} share of {nodes} "
+            "that are of the same class in truth",
+            "training share": f"rest on a {'larger' if more else 'smaller'} share of training "
+            f"{nodes}",
         }
         return amounts[one.quantity]
 
@@ -260,8 +276,7 @@ class _Teller:
         """Say how much more often that is than by chance, and than in other classes."""
         said = []
         if use.lift is not None:
-            times = f"{use.lift:.2g}" if use.lift < 100 else f"{use.lift:,.0f}"
-            said.append(f"{times} times as often as by chance")
+            said.append(f"{times(use.lift)} times as often as by chance")
         if use.elsewhere is not None:
             said.append(f"{percent(use.elsewhere.value)} elsewhere")
         if use.present is not None and use.present < 0.5:
@@ -269,10 +284,10 @@ class _Teller:
         return said
 
 
-def _beyond_chance(use: Use, *, times: float = _TIMES_CHANCE) -> bool:
+def _beyond_chance(use: Use, *, least: float = _TIMES_CHANCE) -> bool:
     if use.expected is None:
         return True  # nobody knows
-    return use.q_value <= _SURE and use.share.lower >= times * use.expected
+    return use.q_value <= _SURE and use.share.lower >= least * use.expected
 
 
 def _percent(share: Share, further: Sequence[str] = ()) -> str:
@@ -284,9 +299,16 @@ def _percent(share: Share, further: Sequence[str] = ()) -> str:
     return f"{percent(share.value)} ({'; '.join(said)})"
 
 
-def _between(lower: float, upper: float) -> str:
-    """Return an interval, or that it is open since the numbers are too few."""
-    return f"({lower:.3g} to {upper:.3g})" if math.isfinite(lower) else "(of too few to say more)"
+def median_in_words(median: Median, quantity: str) -> str:
+    """Return a quantity's median with its interval, or that this is open: too few numbers."""
+    written = percent if quantity in SHARES else _short
+    if not math.isfinite(median.lower):
+        return f"{written(median.value)} (of too few to say more)"
+    return f"{written(median.value)} ({written(median.lower)} to {written(median.upper)})"
+
+
+def _short(number: float) -> str:
+    return f"{number:.3g}"
 
 
 def _capital(text: str) -> str:

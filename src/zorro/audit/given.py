@@ -35,6 +35,18 @@ def setting_of(
 ) -> Setting | None:
     """Return what explanations lie in; None if neither a graph nor graphs are given.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.audit import setting_of
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> setting = setting_of(
+    ...     "node", [], x=club.x, edge_index=club.edge_index, y=club.y, model=SimpleConv()
+    ... )
+    >>> int(setting.predicted[9]), int(setting.labels[9])
+    (0, 1)
+    >>> print(setting_of("node", []))  # without the graph
+    None
+
     Args:
         level: of the queries.
         explanations: whose answers are the classes of their nodes, where no model tells them.
@@ -69,7 +81,25 @@ def truth_of(
     setting: Setting | None,
     known: Mapping[int, float] | None,
 ) -> Mapping[int, float] | None:
-    """Return the true classes by the queries' keys: those of the setting, or else those known."""
+    """Return the true classes by the queries' keys: those of the setting, or else those known.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import setting_of, truth_of
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> found = [Zorro(SimpleConv(), club.x, club.edge_index).explain(9)]
+    >>> setting = setting_of("node", found, x=club.x, edge_index=club.edge_index, y=club.y)
+    >>> truth_of(found, setting, None)
+    {9: 1}
+    >>> truth_of(found, None, {9: 0})
+    {9: 0}
+
+    Args:
+        explanations: whose queries are asked about.
+        setting: the graph or graphs, which may know true classes.
+        known: classes or values by the queries' keys, for where the setting knows none.
+    """
     truths = None if setting is None else setting.truths()
     if truths is None:
         return known
@@ -89,6 +119,21 @@ def classes_of_nodes(
 
     None where its output is no class, and where it need not be able to run on the whole graph: for
     sparse features, and for a graph that is not in memory.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.audit import classes_of_nodes
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> classes = classes_of_nodes(SimpleConv(), club.x, club.edge_index)
+    >>> (classes != club.y).nonzero().flatten()  # the wrong ones
+    tensor([ 9, 28])
+
+    Args:
+        model: called as `model(x, edge_index, **model_kwargs)`.
+        x: (N, d), or the features of a stored graph.
+        edge_index: (2, E), or its edges.
+        model_kwargs: further arguments of the model.
+        reading: what its output means; class scores when None.
     """
     everything = x if isinstance(x, Tensor) else x.in_memory
     edges = edge_index if isinstance(edge_index, Tensor) else edge_index.in_memory

@@ -23,6 +23,16 @@ _MOST_AT_ONCE = 3000  # explanations whose distances are all held at once
 class Group:
     """Explanations of one class whose sets overlap.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> group = audit([votes.explain(node) for node in (8, 14, 15, 18, 20)]).groups[0]
+    >>> group.answer, group.features, group.keys
+    (0, ((0, 5),), (8, 14, 15, 18, 20))
+
     Args:
         answer: the class.
         features: that most of them keep, each with how many do.

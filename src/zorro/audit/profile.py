@@ -15,6 +15,18 @@ from zorro.audit.uses import Use, feature_uses, kind_uses, node_uses
 class ClassProfile:
     """What the explanations of one class rest on.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> profile = audit([votes.explain(node) for node in (8, 14, 15, 18)]).classes[0]
+    >>> profile.answer, profile.keys, profile.sizes
+    (0, (8, 14, 15, 18), {'nodes': 1.0, 'features': 1.0})
+    >>> [(use.what, use.share.count) for use in profile.nodes]
+    [(33, 4), (32, 1)]
+
     Args:
         answer: the class that the model gives, None if its answers are no classes.
         keys: of the queries.

@@ -44,7 +44,32 @@ class Place:
 
 
 class Setting(Protocol):
-    """The data that a run was made with, as far as they are at hand."""
+    """The data that a run was made with, as far as they are at hand.
+
+    >>> import numpy as np
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.audit.setting import Place
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> class AllCanBeKept:
+    ...     predicted, labels = None, club.y.numpy()
+    ...
+    ...     def place(self, explanation):
+    ...         occurring = np.ones(4, dtype=bool)
+    ...         return Place(np.arange(34), {}, occurring, occurring)
+    ...
+    ...     def column(self, feature):
+    ...         return club.x[:, feature].double().numpy()
+    ...
+    ...     def truths(self):
+    ...         return self.labels
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> audited = audit([votes.explain(9)], setting=AllCanBeKept())
+    >>> audited.has_graph, audited.classes[0].features[0].expected
+    (True, 0.25)
+    """
 
     @property
     def predicted(self) -> Labels | None:
@@ -72,6 +97,18 @@ class Setting(Protocol):
 @dataclass(frozen=True)
 class GraphSetting:
     """One graph whose nodes or links are asked about.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import GraphSetting
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> setting = GraphSetting(club.x, club.edge_index, training=club.train_mask.numpy())
+    >>> place = setting.place(Zorro(SimpleConv(), club.x, club.edge_index).explain(11))
+    >>> place.nodes, place.hops
+    (array([11,  0]), array([0, 1]))
+    >>> place.kinds["training"]  # node 0 is one that the model was trained on
+    array([False,  True])
 
     Args:
         x: (N, d), or the features of a stored graph.
@@ -159,6 +196,16 @@ class GraphSetting:
 @dataclass(frozen=True)
 class GraphsSetting:
     """Graphs that are asked about as wholes.
+
+    >>> import numpy as np
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.audit import GraphsSetting
+    >>> edge = torch.tensor([[0], [1]])
+    >>> graphs = [Data(x=torch.eye(2)[rows], edge_index=edge) for rows in ([0, 0], [0, 1])]
+    >>> setting = GraphsSetting(graphs, classes=np.array([0, 1]))
+    >>> setting.column(0), setting.truths()
+    (array([1. , 0.5]), array([0, 1]))
 
     Args:
         graphs: PyG's `Data`.

@@ -22,8 +22,18 @@ class Share:
 
     The interval takes the counted ones for independent draws.
 
+    >>> from zorro.audit import Share
     >>> Share(8, 10)
     Share(0.80 [0.44, 0.97], 8/10)
+    >>> Share(80, 100).lower > Share(8, 10).lower
+    True
+    >>> Share(0, 0).value
+    0.0
+
+    Args:
+        count: how many are so.
+        total: of how many.
+        confidence: of the interval.
     """
 
     count: int
@@ -57,6 +67,12 @@ class Median:
     Its ends are two of the numbers themselves: those between which the median lies unless too many
     of them, by a binomial distribution, fell on one side of it. Without enough numbers it is open.
 
+    >>> from zorro.audit import Median
+    >>> Median.of([3.0, 1.0, 2.0])  # of three numbers it could be any
+    Median(value=2.0, lower=-inf, upper=inf, count=3)
+    >>> Median.of(range(1, 11))
+    Median(value=5.5, lower=2.0, upper=9.0, count=10)
+
     Args:
         value: NaN of none.
         lower: −∞ where the numbers are too few.
@@ -73,8 +89,13 @@ class Median:
     def of(cls, numbers: Sequence[float], *, confidence: float = 0.95) -> Median:
         """Return the median of some numbers.
 
+        >>> from zorro.audit import Median
         >>> Median.of(range(1, 11))
         Median(value=5.5, lower=2.0, upper=9.0, count=10)
+
+        Args:
+            numbers: in any order.
+            confidence: of the interval.
         """
         ordered = np.sort(np.asarray(numbers, dtype=np.float64))
         count = len(ordered)

@@ -28,6 +28,18 @@ _FEWEST_OTHERS = 2  # kept nodes besides the query's of which most are of anothe
 class Suspicion:
     """A prediction that somebody should look at.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> found = [votes.explain(node) for node in (8, 11, 32)]
+    >>> for suspicion in audit(found, truth={8: 0, 11: 1, 32: 1}).suspicious:
+    ...     print(suspicion.key, suspicion.reasons)
+    32 ('confident and wrong', 'single feature')
+    8 ('single feature',)
+
     Args:
         key: of the query.
         reasons: the gravest first.

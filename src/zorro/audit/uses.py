@@ -21,6 +21,17 @@ MOST_LISTED = 12  # features, or nodes, of a class
 class Use:
     """How often the explanations of a class keep something.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import GraphSetting, audit
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> found = [votes.explain(node) for node in (8, 14, 15, 18)]
+    >>> john = audit(found, setting=GraphSetting(club.x, club.edge_index)).classes[0].nodes[0]
+    >>> john.what, john.share, round(john.expected, 2), round(john.lift, 1)
+    (33, Share(1.00 [0.40, 1.00], 4/4), 0.33, 3.0)
+
     Args:
         what: a feature's column, a node's number, or the name of a kind of nodes.
         share: of the explanations.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
-from zorro.errors import MissingExtraError, ZorroError
+from zorro.errors import TROUBLESHOOTING, MissingExtraError, ZorroError
 
 _FAILED = 1
 _UNEXPECTED = 70  # EX_SOFTWARE of sysexits.h
@@ -25,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         _app()(args=[word for word in given if word != "--debug"], prog_name="zorro")
     except ZorroError as error:
-        _fail(str(error), _FAILED, debug=debug)
+        more = f" (see {TROUBLESHOOTING}#{error.section})" if error.section else ""
+        _fail(f"{error}{more}", _FAILED, debug=debug)
     except Exception as error:
         hint = "" if debug else " (add --debug to see where)"
         _fail(f"unexpected {type(error).__name__}: {error}{hint}", _UNEXPECTED, debug=debug)

@@ -46,7 +46,7 @@ def audit(
     from zorro.cli import audit_text, made_with, output_file
     from zorro.runs import open_run
     from zorro.show import audit_page
-    from zorro.show.page.ground import ground_of
+    from zorro.show.page.run_inputs import run_inputs
 
     kept = open_run(run)
     for file in (out, None if as_json in (None, "-") else Path(str(as_json))):
@@ -57,11 +57,11 @@ def audit(
     if graph:
         found = made_with.loaded(kept, given, otherwise="chance is not known")
     names = made_with.names_in(kept, found)
-    ground = None
+    inputs = None
     parts: dict[str, Any] = {}
     if found is not None:
-        ground = ground_of(**made_with.as_shown(kept, found))
-        ground.asked_by(kept)  # refuses other data, or another model
+        inputs = run_inputs(**made_with.as_shown(kept, found))
+        inputs.asked_by(kept)  # refuses other data, or another model
         parts = {**found.data.audited(), "model": found.model, "model_kwargs": found.model_kwargs}
     audited = kept.audit(**parts, names=names, confidence=confidence)
     if as_json == "-":
@@ -71,5 +71,5 @@ def audit(
         if as_json is not None:
             output_file.write(Path(as_json), f"{audited.to_json()}\n")
     if out is not None:
-        size = audit_page.write(kept, audited, out, ground=ground)
+        size = audit_page.write(kept, audited, out, inputs=inputs)
         terminal.messages.print(f"{out}: {size / 1e6:.1f} MB", markup=False, highlight=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -10,9 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from zorro.audit import Audit, ClassProfile, Median, Share, Use
+from zorro.audit import Audit, ClassProfile, Share, Use
+from zorro.audit.findings import median_in_words
 from zorro.cli.terminal import show_fitted
-from zorro.explanation.sentence import percent
+from zorro.explanation.written import percent, times
 from zorro.graph.names import Names, label
 from zorro.runs import Run
 
@@ -72,7 +72,7 @@ def _classes(classes: Sequence[ClassProfile], names: Names) -> Table:
 
 
 def _used(use: Use, names: Names) -> str:
-    lift = "" if use.lift is None else f", ×{use.lift:.2g}"
+    lift = "" if use.lift is None else f", ×{times(use.lift)}"
     return f"{names.of_feature(int(use.what))} {percent(use.share.value)}{lift}"
 
 
@@ -81,8 +81,8 @@ def _contrasts(audited: Audit) -> Table:
     for one in audited.contrasts:
         table.add_row(
             one.quantity,
-            _median(one.right),
-            _median(one.wrong),
+            median_in_words(one.right, one.quantity),
+            median_in_words(one.wrong, one.quantity),
             f"{percent(one.larger)} of pairs",
             "differs" if one.differs else "",
         )
@@ -132,9 +132,3 @@ def _table(*headers: str) -> Table:
 
 def _share(share: Share) -> str:
     return f"{percent(share.value)} ({percent(share.lower)} to {percent(share.upper)})"
-
-
-def _median(median: Median) -> str:
-    if not math.isfinite(median.lower):
-        return f"{median.value:.3g} (of {median.count})"
-    return f"{median.value:.3g} ({median.lower:.3g} to {median.upper:.3g})"

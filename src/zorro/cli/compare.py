@@ -12,7 +12,7 @@ from zorro.cli import options, terminal
 
 if TYPE_CHECKING:
     from zorro.audit.crossing import MeasuredOn
-    from zorro.cli.subject import Subject
+    from zorro.cli.model_and_data import ModelAndData
     from zorro.graph.names import Labels
     from zorro.runs import Run
 
@@ -54,6 +54,7 @@ def compare(
     Class by class, with the features that entered or left.
     """
     from zorro.audit import Condition
+    from zorro.audit.crossing import same_columns
     from zorro.cli import compare_text, made_with, output_file
     from zorro.cli.progress import progress
     from zorro.runs import open_run
@@ -76,6 +77,7 @@ def compare(
             *runs,
             on_first=meters[0],
             on_second=meters[1],
+            columns=same_columns(names[0].features, names[1].features),
             on_query=lambda done, total: report(done, ""),
         )
     if as_json == "-":
@@ -97,7 +99,7 @@ def compare(
 
 def _meters(
     runs: tuple[Run, Run],
-    found: list[Subject | None],
+    found: list[ModelAndData | None],
     features: list[Labels],
     samples: int,
 ) -> list[MeasuredOn | None]:

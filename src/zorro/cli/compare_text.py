@@ -13,7 +13,7 @@ from rich.table import Table
 from zorro.audit import ClassShift, FeatureShift, RunComparison, Share
 from zorro.audit.comparison import Grounds
 from zorro.cli.terminal import show_fitted
-from zorro.explanation.sentence import percent
+from zorro.explanation.written import hundredths, percent
 from zorro.graph.names import Names
 from zorro.question import About
 
@@ -41,7 +41,8 @@ def show(result: RunComparison, about: About, names: Names, *, console: Console)
     ]
     for line in lines:
         console.print(line, markup=False, highlight=False)
-    show_fitted(_classes(result.classes, names), console)
+    if result.classes:
+        show_fitted(_classes(result.classes, names), console)
     for moved in result.moved:
         console.print(f"\n[bold red]moved[/]  {escape(_said(moved, names))}", highlight=False)
     changed = [pair.key for pair in result.pairs if pair.grounds == "changed"]
@@ -54,6 +55,8 @@ def show(result: RunComparison, about: About, names: Names, *, console: Console)
 
 def _grounds(result: RunComparison) -> list[str]:
     same = result.changed_predictions.total - result.changed_predictions.count
+    if not same:
+        return ["so there are no grounds to compare"]
     lines = [f"of the {same:,} others, sets share {percent(result.jaccard)} of their elements"]
     if result.changed_grounds is not None:
         counts = Counter(pair.grounds for pair in result.pairs if pair.same)
@@ -73,7 +76,7 @@ def _classes(classes: Sequence[ClassShift], names: Names) -> Table:
             f"{len(one.keys):,}",
             "–" if one.changed is None else percent(one.changed.value),
             percent(one.jaccard),
-            *("–" if value is None else f"{value:.2f}" for value in (one.there, one.back)),
+            *("–" if value is None else hundredths(value) for value in (one.there, one.back)),
             escape("; ".join(_shift(shift, names) for shift in one.features)),
         )
     return table

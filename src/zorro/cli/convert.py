@@ -42,7 +42,7 @@ def convert(
             "explained from memory"
         )
     if out.exists():
-        raise InputError(f"--out: {out} exists already: name a new folder")
+        raise InputError(f"--out: expected a new folder, got {out}, which exists already")
     datasets.store(datasets.load(dataset, seed=data_seed), out)
     graph = datasets.open_stored(out)
     size = sum(file.stat().st_size for file in out.iterdir())

@@ -210,7 +210,7 @@ def explain(
     """Explain predictions: the nodes, features or edges they rest on."""
     import torch
 
-    from zorro.cli import explaining, naming, subject
+    from zorro.cli import explaining, model_and_data, naming
     from zorro.cli.asked import asked
     from zorro.cli.given_names import chosen_names
     from zorro.cli.named_task import NamedTask
@@ -229,7 +229,7 @@ def explain(
         "target": target,
         "device": device,
     }
-    on = subject.load(**named, told=wanted.told)
+    on = model_and_data.load(**named, told=wanted.told)
     names = chosen_names(
         on,
         {"class_names": class_names, "feature_names": feature_names, "node_names": node_names},

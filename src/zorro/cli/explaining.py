@@ -14,14 +14,14 @@ import typer
 
 from zorro.cli import table, terminal, verifying
 from zorro.cli.run_progress import Tally, run_progress
-from zorro.errors import InputError, RunError
+from zorro.errors import TROUBLESHOOTING, InputError, ModelError, RunError
 from zorro.explanation import Explanation
 from zorro.question import About
 from zorro.runs import Engine, Failure, Known, Outcome, Query, Run, Task, open_run
 from zorro.runs.folder import is_run
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
-from zorro.runs.task import GivenTask
+from zorro.runs.task import LoadedTask
 
 STDOUT = "-"
 _MOST_LISTED = 50  # explanations of a run that are shown a row each
@@ -37,11 +37,13 @@ def check_out(out: str | None, *, retry_failed: bool) -> None:
             "which `zorro runs export` makes such a file"
         )
     if retry_failed and (out is None or out == STDOUT):
-        raise InputError("--retry-failed: needs the run, so add --out")
+        raise InputError(
+            f"--retry-failed: expected --out with the run's folder, got {out or 'none'}: add it"
+        )
 
 
 def explain(
-    task: GivenTask,
+    task: LoadedTask,
     keys: Sequence[int],
     *,
     engine: Engine,
@@ -193,6 +195,8 @@ def _failed(failures: Sequence[Failure], tally: Tally, run: Path | None) -> str:
     said = "; ".join(f"{f.query}: {f.error}" for f in failures[:_MOST_FAILURES])
     more = len(failures) - _MOST_FAILURES
     said += f"; and {more} more" if more > 0 else ""
+    if any(failure.error.startswith(ModelError.__name__) for failure in failures):
+        said += f" (see {TROUBLESHOOTING}#{ModelError.section})"
     again = "" if run is None else ". Give the command with --retry-failed to try them again"
     share = f"{len(failures)} of {tally.total} {tally.about.nouns}"
     return f"{share} could not be explained: {said}{again}"

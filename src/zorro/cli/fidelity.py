@@ -95,7 +95,7 @@ def fidelity(
     """
     import torch
 
-    from zorro.cli import subject
+    from zorro.cli import model_and_data
     from zorro.cli.asked import one_asked
     from zorro.cli.kept import kept_elements
 
@@ -108,7 +108,7 @@ def fidelity(
         relations=keep_relations,
     )
     torch.set_num_threads(threads)
-    asked = subject.load(
+    asked = model_and_data.load(
         dataset=dataset,
         model=model,
         checkpoint=checkpoint,

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zorro.cli.subject import Subject
+from zorro.cli.model_and_data import ModelAndData
 from zorro.data.name_files import check_names, read_names
 from zorro.graph.names import Names, label
 
 _KINDS = {"class_names": "classes", "feature_names": "features", "node_names": "nodes"}
 
 
-def chosen_names(on: Subject, files: Mapping[str, Path | None]) -> Names:
+def chosen_names(on: ModelAndData, files: Mapping[str, Path | None]) -> Names:
     """Return the data set's names, and those of files instead of some of them.
 
     Args:

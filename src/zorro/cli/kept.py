@@ -76,11 +76,13 @@ def kept_elements(
     """
     if types is not None and (nodes, features) != ("all", "all"):
         raise typer.BadParameter(
-            "expected no --keep-nodes and --keep-features beside it", param_hint="--keep-types"
+            "expected no --keep-nodes and --keep-features beside it, got "
+            f"{nodes!r} and {features!r}",
+            param_hint="--keep-types",
         )
     if relations is not None and edges is not None:
         raise typer.BadParameter(
-            "expected no --keep-edges beside it", param_hint="--keep-relations"
+            f"expected no --keep-edges beside it, got {edges!r}", param_hint="--keep-relations"
         )
     written: dict[str, str] = {} if types is None else {TYPES: types}
     if types is None:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from zorro.cli import naming, subject, terminal
-from zorro.cli.subject import Subject
+from zorro.cli import model_and_data, naming, terminal
+from zorro.cli.model_and_data import ModelAndData
 from zorro.errors import InputError, ZorroError
 from zorro.graph.names import Names
 from zorro.runs import Run
 
 
-def loaded(run: Run, given: Mapping[str, Any], *, otherwise: str) -> Subject | None:
+def loaded(run: Run, given: Mapping[str, Any], *, otherwise: str) -> ModelAndData | None:
     """Return the data set and the model that a run names; None, and a note, if it names none.
 
     Args:
@@ -23,11 +23,11 @@ def loaded(run: Run, given: Mapping[str, Any], *, otherwise: str) -> Subject | N
     """
     try:
         named = naming.named_by(run, **given)
-        found = None if named is None else subject.load(**named)
+        found = None if named is None else model_and_data.load(**named)
     except ZorroError as error:
         raise InputError(
-            f"what {run.path} was made with cannot be loaded: {error}. Name it with --dataset, "
-            "--model and --checkpoint, or go without it with --no-graph"
+            f"{run.path}: expected what it was made with, got nothing that can be loaded: {error}. "
+            "Name it with --dataset, --model and --checkpoint, or go without it with --no-graph"
         ) from error
     if found is None:
         terminal.messages.print(
@@ -38,13 +38,13 @@ def loaded(run: Run, given: Mapping[str, Any], *, otherwise: str) -> Subject | N
     return found
 
 
-def as_shown(run: Run, found: Subject) -> dict[str, Any]:
+def as_shown(run: Run, found: ModelAndData) -> dict[str, Any]:
     """Return what a run was made with, as options of `zorro.show.report.write`."""
     shown = {"model": found.model, "model_kwargs": found.model_kwargs, **found.data.shown()}
     return {**shown, "names": names_in(run, found)}
 
 
-def names_in(run: Run, found: Subject | None) -> Names:
+def names_in(run: Run, found: ModelAndData | None) -> Names:
     """Return what things are called: as the run was told, or else as the data set knows."""
     told = run.known.names
     if found is None or told == Names():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zorro.cli.subject import load
+from zorro.cli.model_and_data import load
 from zorro.errors import InputError
 from zorro.runs.task import Answer
 
@@ -30,13 +30,14 @@ class NamedTask:
 
     def open(self, *, workers: int = 1) -> Answer:
         """Return what explains a query."""
-        subject = load(**self.named, announced=False)
+        loaded = load(**self.named, announced=False)
         for what, here, there in zip(
-            ("data set", "model"), subject.digests, self.digests, strict=True
+            ("data set", "model"), loaded.digests, self.digests, strict=True
         ):
             if here != there:
                 raise InputError(
-                    f"{subject.description}: the {what} on {platform.node()} is another (digest "
-                    f"{here[:12]}) than where the run was started ({there[:12]}): copy it there"
+                    f"{loaded.description}: expected the {what} that is where the run was started "
+                    f"(digest {there[:12]}), got another on {platform.node()} ({here[:12]}): copy "
+                    "it there"
                 )
-        return subject.task(self.options, self.question).open(workers=workers)
+        return loaded.task(self.options, self.question).open(workers=workers)

@@ -96,7 +96,7 @@ def refuse_code(model: object, file: Path, trusted: Collection[str]) -> None:
     if name.lower() not in _NAMED_MODELS and name not in trusted:
         shown = name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}…"
         raise InputError(
-            f"--model: {file} names {shown!r}, which is none of {', '.join(_NAMED_MODELS)}, and "
+            f"--model: expected one of {', '.join(_NAMED_MODELS)} in {file}, got {shown!r}, and "
             f"code is not imported because a file says so: add --model {shlex.quote(shown)} if "
             "you trust it"
         )
@@ -146,8 +146,13 @@ def given(value: str | None, option: str, recorded: Any, checkpoint: str | None)
     if recorded is not None:
         return str(recorded)
     if checkpoint is None or checkpoint == PAPER:
-        raise InputError(f"{option}: missing: add it, or a --checkpoint that `zorro train` wrote")
-    raise InputError(f"{option}: missing, and no record beside {checkpoint} tells it: add {option}")
+        raise InputError(
+            f"{option}: expected a name, got none: add it, or a --checkpoint that `zorro train` "
+            "wrote"
+        )
+    raise InputError(
+        f"{option}: expected a name, got none here and none beside {checkpoint}: add {option}"
+    )
 
 
 def weights_of(checkpoint: str, *, dataset: str, model: str) -> Path:

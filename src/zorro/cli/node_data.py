@@ -61,8 +61,8 @@ class NodeData:
         """How many classes there are, or an `InputError` if that is not known."""
         if self.graph.y is None:
             raise InputError(
-                "--dataset: without labels y the number of classes is unknown: add y, or use a "
-                "checkpoint that `zorro train` wrote"
+                "--dataset: expected labels y, which tell the number of classes, got none: add y, "
+                "or use a checkpoint that `zorro train` wrote"
             )
         return int(self.graph.y.max()) + 1
 

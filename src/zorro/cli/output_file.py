@@ -12,9 +12,14 @@ from zorro.files.whole_file import whole_file
 def check(path: Path, *, force: bool) -> None:
     """Raise `InputError` unless `path` can be written and holds nothing, or `force` is given."""
     if path.is_dir():
-        raise InputError(f"--out: {path} is a folder: name a file in it")
+        raise InputError(
+            f"--out: expected a file, got {path}, which is a folder: name a file in it"
+        )
     if not force and path.is_file() and path.stat().st_size > 0:
-        raise InputError(f"--out: {path} holds something already: add --force to replace it")
+        raise InputError(
+            f"--out: expected a new file, got {path}, which holds something: add --force to "
+            "replace it"
+        )
     try:
         if path.exists():
             path.open("ab").close()
@@ -36,4 +41,6 @@ def write(path: Path, text: str) -> None:
 
 def unwritable(path: Path, error: OSError) -> InputError:
     """Return the error for an output that the system refuses to write."""
-    return InputError(f"--out: {path} cannot be written: {error.strerror or error}")
+    return InputError(
+        f"--out: expected a file that can be written, got {path}: {error.strerror or error}"
+    )

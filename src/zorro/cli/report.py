@@ -58,23 +58,25 @@ def report(
         "checkpoint": checkpoint,
         "data_seed": data_seed,
     }
-    subject: dict[str, Any] = {"names": made_with.names_in(kept, None)}
+    shown: dict[str, Any] = {"names": made_with.names_in(kept, None)}
     if graph and (found := made_with.loaded(kept, given, otherwise="the report draws nothing")):
-        subject = made_with.as_shown(kept, found)
-    others = _alternatives(kept, alternatives, subject) if alternatives else None
-    size = write(kept, out, alternatives=others, **subject)
+        shown = made_with.as_shown(kept, found)
+    others = _alternatives(kept, alternatives, shown) if alternatives else None
+    size = write(kept, out, alternatives=others, **shown)
     terminal.messages.print(
         f"{out}: {len(kept)} explanations, {size / 1e6:.1f} MB", markup=False, highlight=False
     )
 
 
-def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alternatives:
+def _alternatives(run: Run, count: int, shown: dict[str, Any]) -> payload.Alternatives:
     """Find further explanations, saying how far it is."""
     from zorro.errors import InputError
     from zorro.show.report import alternatives_of
 
-    if "model" not in subject:
-        raise InputError("--alternatives: expected a run with its data set and model, see --graph")
+    if "model" not in shown:
+        raise InputError(
+            "--alternatives: expected a run with its data set and model, got none, see --graph"
+        )
     done: list[int] = []
 
     def tell(query: int) -> None:
@@ -83,5 +85,5 @@ def _alternatives(run: Run, count: int, subject: dict[str, Any]) -> payload.Alte
             terminal.messages.print(f"alternatives of {len(done)} of {len(run)} {run.about.nouns}")
 
     only_shown = ("y", "names", "links", "node_class_names")
-    given = {name: it for name, it in subject.items() if name not in only_shown}
+    given = {name: it for name, it in shown.items() if name not in only_shown}
     return alternatives_of(run, count, on_query=tell, **given)

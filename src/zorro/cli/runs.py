@@ -14,7 +14,7 @@ from zorro.cli import options, table, terminal
 from zorro.cli.terminal import show_fitted
 
 if TYPE_CHECKING:
-    from zorro.cli.subject import Subject
+    from zorro.cli.model_and_data import ModelAndData
     from zorro.runs import Run
     from zorro.runs.claims import CheckedClaims
 
@@ -120,7 +120,7 @@ def export(run: Folder, parquet: Target = None, csv: Target = None, jsonl: Targe
 
     wanted = {"parquet": parquet, "csv": csv, "jsonl": jsonl}
     if not any(wanted.values()):
-        raise InputError("export: name at least one file: --parquet, --csv or --jsonl")
+        raise InputError("export: expected at least one of --parquet, --csv and --jsonl, got none")
     kept = open_run(run)
     for name, path in wanted.items():
         if path is not None:
@@ -161,7 +161,7 @@ def verify(
     import json
 
     from zorro.audit.plain import plain
-    from zorro.cli import naming, output_file, subject
+    from zorro.cli import model_and_data, naming, output_file
     from zorro.errors import RunError
     from zorro.runs import open_run
     from zorro.runs.again import refuse_other_data, refuse_other_model
@@ -175,7 +175,7 @@ def verify(
     named = naming.named_by(kept, model=model) if graph else None
     checked = None
     if named is not None:
-        loaded = subject.load(**named)
+        loaded = model_and_data.load(**named)
         refuse_other_data(kept, loaded.data.given(), loaded.model_kwargs)
         refuse_other_model(kept, loaded.model)
         said += f", {loaded.description}"
@@ -190,7 +190,9 @@ def verify(
             raise typer.Exit(3)
 
 
-def _measured_again(run: Run, made: Subject, *, seed: int | None, samples: int) -> CheckedClaims:
+def _measured_again(
+    run: Run, made: ModelAndData, *, seed: int | None, samples: int
+) -> CheckedClaims:
     """Measure the claims of a run on noise of another seed."""
     from zorro.audit.crossing import MeasuredOn
     from zorro.cli.progress import progress

@@ -11,7 +11,7 @@ import typer
 from zorro.cli import options, terminal
 
 if TYPE_CHECKING:
-    from zorro.cli.subject import Subject
+    from zorro.cli.model_and_data import ModelAndData
     from zorro.runs import Run
     from zorro.show.web.served import Broken, Served
 
@@ -75,7 +75,7 @@ def serve(
     torch.set_num_threads(threads)
     kept = _opened(runs)
     given = {"dataset": dataset, "checkpoint": checkpoint, "data_seed": data_seed}
-    loaded: dict[str, Subject] = {}
+    loaded: dict[str, ModelAndData] = {}
     # Before anything is loaded, which takes time: the port may be taken.
     with server.listen(host, port) as listening:
         access = access_to(host, listening.getsockname()[1], token=token)
@@ -123,7 +123,7 @@ def _opened(paths: list[Path]) -> list[Run | Broken]:
 
 def _served(
     run: Run,
-    loaded: dict[str, Subject],
+    loaded: dict[str, ModelAndData],
     *,
     trusted: list[str],
     given: dict[str, Any] | None = None,
@@ -136,9 +136,9 @@ def _served(
         trusted: classes that may be imported.
         given: what to take instead of what the run names.
     """
-    from zorro.cli import made_with, naming, subject
+    from zorro.cli import made_with, model_and_data, naming
     from zorro.show.page.contents import reason
-    from zorro.show.page.ground import ground_of
+    from zorro.show.page.run_inputs import run_inputs
     from zorro.show.web.served import Broken, Served
 
     try:
@@ -148,9 +148,9 @@ def _served(
             return Served(run, missing="the run does not name its data set")
         key = repr(sorted(named.items(), key=lambda item: item[0]))
         if key not in loaded:
-            loaded[key] = subject.load(**named, trusted=trusted)
+            loaded[key] = model_and_data.load(**named, trusted=trusted)
         found = loaded[key]
-        return Served(run, ground_of(**made_with.as_shown(run, found)))
+        return Served(run, run_inputs(**made_with.as_shown(run, found)))
     except Exception as error:  # a damaged run, or a model of the user's own, leads to anything
         missing = reason(error)
         _note(f"{run.path} is shown without its graph: {missing}")

@@ -21,19 +21,28 @@ from zorro.elements import (
     TYPES,
     redraws_features,
 )
+from zorro.errors import TROUBLESHOOTING
 from zorro.explanation.typed import listed_by_type
+from zorro.explanation.written import interval
 from zorro.graph.names import LINK_CLASSES, Labels, LabelsByType, Names, label
 from zorro.question import Level
 
 if TYPE_CHECKING:
-    from zorro.evaluation import FidelityEstimate
     from zorro.explanation import Explanation, Parameters
+    from zorro.explanation.explanation import Status
     from zorro.runs import Known
 
 # What two classes are called where that follows from what is asked about.
 _CLASSES: Mapping[Level, Labels] = {"link": LINK_CLASSES}
 _MOST_SHOWN_IN_FULL = 10
 _MOST_MEMBERS = 20
+# Statuses that people ask about, which are headings there.
+EXPLAINED_IN_DOCS: tuple[Status, ...] = (
+    "nothing needed",
+    "everything needed",
+    "budget exhausted",
+    "conditional",
+)
 
 
 def show(
@@ -90,7 +99,7 @@ def _overview(explanations: Sequence[Explanation], known: Known) -> Table:
             _predicted(e, known.names),
             _truth(e, known),
             " × ".join(str(len(e.elements(kind))) for kind in e.selected),
-            _interval(e.fidelity),
+            interval(e.fidelity),
             e.status,
             f"{e.seconds:.1f}",
         )
@@ -152,10 +161,6 @@ def _can_be_right(explanation: Explanation) -> bool:
     if explanation.predicted_class is None:
         return False
     return names is None or len(explanation.probabilities) == len(names)
-
-
-def _interval(estimate: FidelityEstimate) -> str:
-    return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
 
 
 def _noise(asked: Parameters) -> str:
@@ -228,6 +233,11 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, float] | N
     if any(e.certificate is not None for e in explanations):
         certified = sum(e.certified for e in explanations)
         lines.append(f"{certified} of {count} are certified.")
+    for status in EXPLAINED_IN_DOCS:
+        having = [e.query.label for e in explanations if e.status == status]
+        if having:
+            about = f"{TROUBLESHOOTING}#{status.replace(' ', '-')}"
+            lines.append(f"{status.capitalize()} for {_listed(having)}: see {about}.")
     for caveat in sorted({e.caveat for e in explanations if e.caveat is not None}):
         having = [e.query.label for e in explanations if e.caveat == caveat]
         lines.append(f"Of {_listed(having)}: {caveat}.")

@@ -80,8 +80,8 @@ class TypeData:
         y = self._of_target("y")
         if y is None:
             raise InputError(
-                f"--dataset: without labels y of {self.target!r} the number of classes is unknown: "
-                "add them, or use a checkpoint that `zorro train` wrote"
+                f"--dataset: expected labels y of {self.target!r}, which tell the number of "
+                "classes, got none: add them, or use a checkpoint that `zorro train` wrote"
             )
         return int(y.max()) + 1
 

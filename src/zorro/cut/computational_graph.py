@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zorro.elements.edges import EdgeElements, TypedEdges
 from zorro.elements.types import EDGE_TYPE, Types
-from zorro.graph.extras import Extras
+from zorro.graph.model_inputs import ModelInputs
 from zorro.question import Query
 from zorro.question.readout import Readout
 
@@ -32,7 +32,7 @@ class ComputationalGraph:
     context: Tensor  # (c,) ids in the whole graph
     x: Tensor  # (n + c, d)
     edge_index: Tensor  # (2, e), rows of x
-    extras: Extras
+    model_inputs: ModelInputs
     target: int  # the query's row
     hops: int
     both_ways: bool  # whether candidates are found against the direction of messages too
@@ -49,11 +49,11 @@ class ComputationalGraph:
     def edges(self) -> EdgeElements:
         """The edges as elements, by the ids of their nodes in the whole graph."""
         ids = torch.cat([self.candidates, self.context])
-        return self.elements_of(ids[self.edge_index], self.extras)
+        return self.elements_of(ids[self.edge_index], self.model_inputs)
 
-    def elements_of(self, edge_index: Tensor, extras: Extras) -> EdgeElements:
+    def elements_of(self, edge_index: Tensor, model_inputs: ModelInputs) -> EdgeElements:
         """Return columns (2, e), by ids in the whole graph, as the elements that they make up."""
-        attributes = dict(extras.edge)
+        attributes = dict(model_inputs.edge)
         typed = None
         if self.types is not None:
             typed = TypedEdges.of(attributes.pop(EDGE_TYPE), self.types)
@@ -74,7 +74,8 @@ class ComputationalGraph:
     @property
     def further_inputs(self) -> dict[str, Any]:
         """What the model takes besides features and edges."""
-        return {**self.extras.copies(1), **self.readout.inputs(1, self.x.size(0), self.x.device)}
+        readout = self.readout.inputs(1, self.x.size(0), self.x.device)
+        return {**self.model_inputs.as_kwargs(), **readout}
 
     @property
     def candidate_x(self) -> Tensor:

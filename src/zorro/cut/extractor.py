@@ -20,7 +20,7 @@ from zorro.cut.reach import Reach, ReachFinder
 from zorro.cut.redrawing import Redrawing
 from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.errors import InputError, ModelError
-from zorro.graph.edge_index import Neighbours, ascending, contains
+from zorro.graph.edge_index import Neighbours, contains, sorted_unique
 from zorro.graph.graph import Graph
 from zorro.model.link_model import encoded_once
 from zorro.model.model_state import Weights, node_level_state
@@ -141,7 +141,7 @@ class Extractor:
         x, edge_index = self._parts.features.in_memory, self._parts.edges.in_memory
         assert x is not None
         assert edge_index is not None
-        return self.predictor.scores(x, edge_index, self._parts.extras.copies(1))
+        return self.predictor.scores(x, edge_index, self._parts.model_inputs.as_kwargs())
 
     def _on_the_whole(self, query: Query) -> Tensor:
         """Return the output (C,) for a query on the whole graph."""
@@ -263,8 +263,8 @@ class Extractor:
             return
         if self._check != "whole":
             raise InputError(
-                "tolerance_share: the spread of the outputs is known where the model runs on the "
-                f"whole graph, which check={self._check!r} spares: pass tolerance"
+                "tolerance_share: expected check='whole', for the spread is known where the model "
+                f"runs on the whole graph, got check={self._check!r}: pass tolerance"
             )
         self._read_all()
 
@@ -347,11 +347,11 @@ class Extractor:
         slim = self._cut(graph.asked, reach, halo=0, way=way)
         if not self.predictor.close(slim.scores, graph.scores):
             return None
-        count = graph.candidates.numel()
-        if self._moves(graph, graph.x, graph.scores, self._redrawn(graph, sample=0)):
+        other = self._redrawn(graph, sample=0)
+        if self._moves(graph, graph.x, graph.scores, other):
             return None
-        base = self._redrawn(graph, sample=1)
-        if not self.predictor.close(self._output(slim, base[:count]), self._output(graph, base)):
+        base = self._redrawn(slim, sample=1)
+        if self._moves(graph, base, self._output(slim, base), other):
             return None
         return self._settled(slim)
 
@@ -410,8 +410,8 @@ class Extractor:
         outermost = nodes[~contains(inner, nodes)]
         into = way.incoming(outermost, most=_each(edges, outermost))
         out_of = self._parts.outgoing.incoming(nodes, most=_each(edges, nodes))
-        edges = ascending(torch.cat([edges, into, out_of]))
-        nodes = ascending(torch.cat([nodes, self._parts.ends(edges).flatten()]))
+        edges = sorted_unique(torch.cat([edges, into, out_of]))
+        nodes = sorted_unique(torch.cat([nodes, self._parts.ends(edges).flatten()]))
         part = self._parts.part(graph.candidates, nodes, edges)
         return self._model.scores(part, [graph.asked])[0]
 
@@ -431,7 +431,7 @@ class Extractor:
             context=part.nodes[candidates.numel() :],
             x=part.x,
             edge_index=part.edge_index,
-            extras=part.extras,
+            model_inputs=part.model_inputs,
             target=places[0],
             hops=reach.hops,
             both_ways=reach.both_ways,
@@ -450,7 +450,7 @@ class Extractor:
         outputs = None
         if self._asking.all_at_once:
             part = part_of(graph)
-            every = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
+            every = self.predictor.scores(part.x, part.edge_index, part.model_inputs.as_kwargs())
             outputs, again = every[self._askable(part)], every[graph.target]
         else:
             again = self._output(graph, graph.x)
@@ -479,7 +479,7 @@ class Extractor:
     def _outputs(self, part: Part) -> Tensor:
         """Return the outputs (q, C) on a part: at all nodes, or of links between the first ones."""
         if self._asking.all_at_once:
-            every = self.predictor.scores(part.x, part.edge_index, part.extras.copies(1))
+            every = self.predictor.scores(part.x, part.edge_index, part.model_inputs.as_kwargs())
             return every[self._askable(part)]
         some = part.nodes[self._askable(part)][:_LOOKED_AT]
         return self._model.scores(part, self._asking.probes(some.tolist()))

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from zorro.graph.edge_index import Edges, EdgesBothWays, EdgesByReceiver, Neighbours, contains
-from zorro.graph.extras import Extras
 from zorro.graph.graph import Graph
+from zorro.graph.model_inputs import ModelInputs
 
 # A part that is grown has at most so many nodes, and a pass over it handles so many numbers.
 _NODES = 1 << 12
@@ -28,7 +28,7 @@ class Part:
     nodes: Tensor  # (m,) ids, in the order of the rows
     x: Tensor  # (m, d)
     edge_index: Tensor  # (2, e), rows of x
-    extras: Extras
+    model_inputs: ModelInputs
 
     def places(self, ids: Sequence[int]) -> list[int]:
         """Return the rows of some nodes."""
@@ -46,7 +46,7 @@ class GraphParts:
     def __init__(self, graph: Graph, *, flow: str) -> None:
         self.features = graph.features
         self.edges = edges = graph.edges
-        self.extras = graph.extras
+        self.model_inputs = graph.model_inputs
         self.num_nodes = graph.num_nodes
         self.device = self.features.device
         # All that passes over all edges is done here, once.
@@ -72,7 +72,7 @@ class GraphParts:
             x = self.features.rows(every)
         if edge_index is None:
             edge_index = self.ends(torch.arange(self.edges.num_edges, device=self.device))
-        return Part(every, x, edge_index, self.extras)
+        return Part(every, x, edge_index, self.model_inputs)
 
     def grown(self, start: Tensor) -> Part:
         """Return a part with much around some nodes: ring by ring, in both directions.
@@ -114,7 +114,10 @@ class GraphParts:
             order = edge_index[1].sort(stable=True).indices
             edges, edge_index = edges[order], edge_index[:, order]
         return Part(
-            ordered, self.features.rows(ordered), edge_index, self.extras.subgraph(ordered, edges)
+            ordered,
+            self.features.rows(ordered),
+            edge_index,
+            self.model_inputs.subgraph(ordered, edges),
         )
 
     def ends(self, edges: Tensor) -> Tensor:

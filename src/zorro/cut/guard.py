@@ -78,7 +78,7 @@ class Guard:
         noise = self._model.edges
         if given is None or not isinstance(noise, EdgeNoise):
             return [None] * len(samples)
-        edges = graph.elements_of(part.nodes[part.edge_index], part.extras)
+        edges = graph.elements_of(part.nodes[part.edge_index], part.model_inputs)
         drawn = noise.draws(
             edges,
             seed=self._model.seed,
@@ -94,7 +94,7 @@ class Guard:
         )
         joined = others.with_those_of(given, edges.places_in(graph.edges))
         return [
-            joined.part(slice(s, s + 1)).structure(edges, part.extras.edge, noise.pool)
+            joined.part(slice(s, s + 1)).structure(edges, part.model_inputs.edge, noise.pool)
             for s in range(len(samples))
         ]
 
@@ -110,7 +110,7 @@ class Guard:
 def part_of(graph: ComputationalGraph) -> Part:
     """Return a cut as the part of the graph that it is."""
     nodes = torch.cat([graph.candidates, graph.context])
-    return Part(nodes, graph.x, graph.edge_index, graph.extras)
+    return Part(nodes, graph.x, graph.edge_index, graph.model_inputs)
 
 
 def _places(ids: Tensor, nodes: Tensor) -> Tensor:

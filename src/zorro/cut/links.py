@@ -104,7 +104,8 @@ class Links:
         edge_index = self._graph.edges.in_memory
         if edge_index is None:
             raise InputError(
-                "carries_messages: expected True for a stored graph, whose edges are not taken out"
+                "carries_messages: expected True for a stored graph, whose edges are not taken "
+                "out, got False"
             )
         asked = torch.zeros_like(edge_index[0], dtype=torch.bool)
         for end in query.ends:
@@ -113,7 +114,7 @@ class Links:
             return self._extractor
         nodes = torch.arange(self._graph.num_nodes, device=edge_index.device)
         rest = (~asked).nonzero().flatten()
-        kwargs = self._graph.extras.subgraph(nodes, rest).copies(1)
+        kwargs = self._graph.model_inputs.subgraph(nodes, rest).as_kwargs()
         return self._extractor.on(
             replace(self._graph, edge_index=edge_index[:, rest], model_kwargs=kwargs)
         )
@@ -126,4 +127,4 @@ class Links:
         if self._relations is None:
             return between
         own = torch.tensor(self._relations, dtype=torch.long, device=edge_index.device)
-        return between & torch.isin(self._graph.extras.edge[EDGE_TYPE], own)
+        return between & torch.isin(self._graph.model_inputs.edge[EDGE_TYPE], own)

@@ -69,14 +69,14 @@ class Redrawing:
         told = [readout.inputs(1, nodes, x.device) for readout in readouts]
         further = {name: torch.cat([each[name] for each in told], dim=-1) for name in told[0]}
         counts = [readout.count(1, nodes) for readout in readouts]
-        edge_index, extras, mask = part.edge_index, part.extras.copies(1), None
+        edge_index, kwargs, mask = part.edge_index, part.model_inputs.as_kwargs(), None
         if structure is not None:
             edge_index = structure.edge_index(edge_index, nodes)
-            extras, mask = structure.further(part.extras), structure.message_mask
+            kwargs, mask = structure.further(part.model_inputs), structure.message_mask
         output = self.predictor.scores(
             x,
             edge_index,
-            {**extras, **further},
+            {**kwargs, **further},
             rows=sum(counts) if further else None,
             each=readouts[0].each,
             message_mask=mask,

@@ -17,7 +17,7 @@ from zorro.cut.usable import refuse_random, refuse_undecided
 from zorro.data.graph_validation import check_graphs
 from zorro.elements.types import Types
 from zorro.errors import InputError
-from zorro.graph.extras import Extras
+from zorro.graph.model_inputs import ModelInputs
 from zorro.graph.packed_graphs import PackedGraphs
 from zorro.model.model_state import Weights
 from zorro.model.predictor import Predictor
@@ -62,7 +62,7 @@ class WholeGraphs:
         self._packed = packed
         self._weights: Weights | None = None  # with which the model was looked at
         for graph in graphs[:1]:
-            self._extras(graph)  # refuses names of nothing before anything is computed
+            self._model_inputs(graph)  # refuses names of nothing before anything is computed
 
     def query_of(self, asked: Any) -> int:
         """Return the number of a graph that is asked about by its number or as PyG's.
@@ -93,11 +93,11 @@ class WholeGraphs:
         query = self.query_of(asked)
         graph, types = self._taken(asked, query)
         self._look_at_the_model()
-        extras = self._extras(graph)
+        model_inputs = self._model_inputs(graph)
         readout = self._readout(query)
-        scores = self._scores(graph, extras, readout)
+        scores = self._scores(graph, model_inputs, readout)
         asked = Query("graph", query)
-        refuse_random(self.predictor, scores, self._scores(graph, extras, readout), asked)
+        refuse_random(self.predictor, scores, self._scores(graph, model_inputs, readout), asked)
         refuse_undecided(self.predictor, scores, asked)
         nodes = torch.arange(graph.x.size(0), device=graph.x.device)
         yield ComputationalGraph(
@@ -107,7 +107,7 @@ class WholeGraphs:
             context=nodes[:0],
             x=graph.x,
             edge_index=graph.edge_index,
-            extras=extras,
+            model_inputs=model_inputs,
             target=0,
             hops=0,
             both_ways=True,
@@ -154,18 +154,18 @@ class WholeGraphs:
                 f"graph: expected {expected.dtype} features as in graphs[0], got {graph.x.dtype}"
             )
 
-    def _extras(self, graph: Data) -> Extras:
-        return _extras_of(graph, self._kwargs)
+    def _model_inputs(self, graph: Data) -> ModelInputs:
+        return _inputs_of(graph, self._kwargs)
 
     def _readout(self, query: int) -> Readout:
         return GraphRow() if self._readouts is None else self._readouts[query]
 
-    def _scores(self, graph: Data, extras: Extras, readout: Readout) -> Tensor:
+    def _scores(self, graph: Data, model_inputs: ModelInputs, readout: Readout) -> Tensor:
         nodes = graph.x.size(0)
         scores = self.predictor.scores(
             graph.x,
             graph.edge_index,
-            {**extras.copies(1), **readout.inputs(1, nodes, graph.x.device)},
+            {**model_inputs.as_kwargs(), **readout.inputs(1, nodes, graph.x.device)},
             rows=readout.count(1, nodes),
             each=readout.each,
         )
@@ -178,7 +178,7 @@ class WholeGraphs:
             self.predictor.unsettle()
             few = None if self.predictor.reading.needs_outputs else _LOOKED_AT
             some = [
-                self._scores(graph, self._extras(graph), self._readout(number))
+                self._scores(graph, self._model_inputs(graph), self._readout(number))
                 for number, graph in enumerate(self._graphs[:few])
             ]
             self.predictor.settle(torch.stack(some))
@@ -189,11 +189,11 @@ def edge_attributes_of(
     graphs: Sequence[Data], model_kwargs: Mapping[str, Any]
 ) -> dict[str, Tensor]:
     """Return what a model gets for edges (E, …), of all edges of all graphs."""
-    each = [_extras_of(graph, model_kwargs).edge for graph in graphs]
+    each = [_inputs_of(graph, model_kwargs).edge for graph in graphs]
     return {name: torch.cat([edges[name] for edges in each]) for name in each[0]}
 
 
-def _extras_of(graph: Data, model_kwargs: Mapping[str, Any]) -> Extras:
+def _inputs_of(graph: Data, model_kwargs: Mapping[str, Any]) -> ModelInputs:
     """Return a graph's further arguments, some of which are named by the graph's attributes."""
     kwargs = {}
     for name, value in model_kwargs.items():
@@ -205,4 +205,4 @@ def _extras_of(graph: Data, model_kwargs: Mapping[str, Any]) -> Extras:
                 )
             value = graph[value]
         kwargs[name] = value
-    return Extras.sort(kwargs, nodes=graph.x.size(0), edges=graph.edge_index.size(1))
+    return ModelInputs.sort(kwargs, nodes=graph.x.size(0), edges=graph.edge_index.size(1))

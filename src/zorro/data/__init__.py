@@ -7,6 +7,7 @@ from zorro.data.graph_dataset import GraphDataset
 from zorro.data.graph_numbers import parse_graphs
 from zorro.data.graph_validation import check_graphs
 from zorro.data.hetero_catalogue import HETERO_DATASETS, is_hetero_dataset, load_hetero
+from zorro.data.karate import karate_club
 from zorro.data.nodes import paper_nodes, parse_nodes
 from zorro.data.pairs import parse_links
 from zorro.graph.stored import StoredGraph, open_stored, store, verify_stored
@@ -24,6 +25,7 @@ __all__ = [
     "is_graph_dataset",
     "is_hetero_dataset",
     "is_name",
+    "karate_club",
     "load",
     "load_graphs",
     "load_hetero",

@@ -35,16 +35,21 @@ DATASETS = tuple(_LOADERS)
 def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
     """Return the graph that `dataset` names.
 
-    `dataset` is one of `DATASETS` (capitals and separators do not matter), the path of an `.npz`
-    with arrays `edge_index` and `x` and perhaps `y`, `train_mask`, `val_mask`, `test_mask`,
-    `edge_weight`, `edge_attr`, `edge_type`, the folder of a stored graph, or a PyG `Data`, which
-    is checked and returned as it is. A stored graph is opened and not loaded: what comes is a
-    `StoredGraph`, which can stand for a `Data` where predictions are explained. `seed` draws what
-    is random about a data set: the split of amazon-computers and all of ba-community, ba-shapes,
-    tree-cycles and tree-grid, of which `edge_truth` (E,) tells the edges inside of motifs.
+    A stored graph is opened and not loaded: what comes is a `StoredGraph`, which can stand for a
+    `Data` where predictions are explained. Of graphs with motifs (ba-community, ba-shapes,
+    tree-cycles, tree-grid) `edge_truth` (E,) tells the edges inside of these.
 
+    >>> from zorro.data import load
     >>> load("BA Community", seed=1).num_features
     10
+
+    Args:
+        dataset: one of `DATASETS` (capitals and separators do not matter); the path of an `.npz`
+            with arrays `edge_index` and `x` and perhaps `y`, `train_mask`, `val_mask`, `test_mask`,
+            `edge_weight`, `edge_attr`, `edge_type`; the folder of a stored graph; or a PyG `Data`,
+            which is checked and returned as it is.
+        seed: draws what is random about a data set: the split of amazon-computers and all of
+            ba-community, ba-shapes, tree-cycles and tree-grid.
     """
     check_seed(seed)
     if isinstance(dataset, Data):
@@ -52,7 +57,7 @@ def load(dataset: str | Path | Data, *, seed: int = 0) -> Data:
         return dataset
     if not isinstance(dataset, str | Path):
         raise InputError(
-            f"dataset must be a name, the path of an .npz or of a stored graph, or a "
+            f"dataset: expected a name, the path of an .npz or of a stored graph, or a "
             f"torch_geometric.data.Data, got {type(dataset).__name__}"
         )
     if is_name(dataset):
@@ -67,8 +72,12 @@ def is_name(dataset: str | Path) -> bool:
 
     A path is what ends in `.npz`, has a separator, or names a folder and no data set.
 
+    >>> from zorro.data import is_name
     >>> is_name("cora"), is_name("./cora"), is_name("cora.npz")
     (True, False, False)
+
+    Args:
+        dataset: as a user writes it.
     """
     if isinstance(dataset, Path) or dataset.endswith(".npz") or os.sep in dataset:
         return False
@@ -89,6 +98,6 @@ def canonical_name(name: str) -> str:
             f"of graphs: zorro.data.load_graphs loads it"
         )
     raise InputError(
-        f"dataset must be one of {', '.join(DATASETS)} or the path of an .npz or of a stored "
+        f"dataset: expected one of {', '.join(DATASETS)} or the path of an .npz or of a stored "
         f"graph, got {name!r}{hint(name, [*DATASETS, *GRAPH_DATASETS])}"
     )

@@ -80,17 +80,22 @@ GRAPH_DATASETS = tuple(_LOADERS)
 def load_graphs(dataset: str | Sequence[Data] | GraphDataset, *, seed: int = 0) -> GraphDataset:
     """Return the set of graphs that `dataset` names.
 
-    `dataset` is one of `GRAPH_DATASETS` (capitals and separators do not matter), a list of PyG
-    `Data`, which is checked and divided, or a `GraphDataset`, which is returned as it is. `seed`
-    draws the split: eight tenths of the graphs to train on, one to choose by, one to test with,
+    They are divided: eight tenths of the graphs to train on, one to choose by, one to test with,
     each with its share of every class. Of benzene and crippen the test graphs are given, and a
-    tenth of the training graphs is drawn to choose by. Of ba-2motifs `seed` draws the graphs too,
-    and `edge_truth` (E,) of each tells the edges inside of its motif. Graphs without targets are
-    in no part.
+    tenth of the training graphs is drawn to choose by. Graphs without targets are in no part. Of
+    ba-2motifs `edge_truth` (E,) of each graph tells the edges inside of its motif.
 
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import load_graphs
     >>> graph = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor(0))
     >>> load_graphs([graph] * 20).test.numel()
     2
+
+    Args:
+        dataset: one of `GRAPH_DATASETS` (capitals and separators do not matter); a list of PyG
+            `Data`, which is checked and divided; or a `GraphDataset`, which is returned as it is.
+        seed: draws the split, and of ba-2motifs the graphs too.
     """
     check_seed(seed)
     if isinstance(dataset, GraphDataset):
@@ -104,8 +109,12 @@ def load_graphs(dataset: str | Sequence[Data] | GraphDataset, *, seed: int = 0) 
 def is_graph_dataset(name: str) -> bool:
     """Whether `name` is one of `GRAPH_DATASETS`, however it is spelled, and no path.
 
+    >>> from zorro.data import is_graph_dataset
     >>> is_graph_dataset("MUTAG"), is_graph_dataset("cora"), is_graph_dataset("./mutag")
     (True, False, False)
+
+    Args:
+        name: of whatever spelling.
     """
     return os.sep not in name and known_as(name, GRAPH_DATASETS) is not None
 

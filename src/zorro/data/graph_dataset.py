@@ -17,6 +17,9 @@ from zorro.errors import InputError
 class GraphDataset:
     """Graphs that a model tells apart, with a split.
 
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import GraphDataset
     >>> edge_index = torch.tensor([[0], [1]])
     >>> graphs = [Data(x=torch.eye(2), edge_index=edge_index, y=torch.tensor(c)) for c in (0, 1)]
     >>> none = torch.empty(0, dtype=torch.int64)

@@ -9,8 +9,21 @@ from zorro.data.selection import select
 def parse_graphs(spec: str, dataset: GraphDataset, *, seed: int = 0) -> list[int]:
     """Return the numbers of the graphs that `spec` names.
 
-    `spec` is numbers ("12,57"), "random:20" (drawn with `seed` from the test graphs, or from all
-    graphs where there are none; ascending), "test" or "all".
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import load_graphs, parse_graphs
+    >>> pair = torch.tensor([[0, 1], [1, 0]])
+    >>> dataset = load_graphs([Data(x=torch.ones(2, 1), edge_index=pair, y=torch.tensor(0))] * 20)
+    >>> parse_graphs("12, 3", dataset)
+    [12, 3]
+    >>> parse_graphs("test", dataset) == dataset.test.tolist(), len(parse_graphs("all", dataset))
+    (True, 20)
+
+    Args:
+        spec: numbers ("12,57"), "random:20" (of the test graphs, or of all graphs where there are
+            none; ascending), "test" or "all".
+        dataset: whose graphs they are.
+        seed: of "random".
     """
     return select(
         spec,

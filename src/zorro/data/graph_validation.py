@@ -22,6 +22,16 @@ def check_graphs(graphs: Any, *, integers: bool = False, targets: bool = True) -
     all, and node numbers `edge_index` (2, E). A target `y` is one number, and all graphs have one,
     or none has. What there is of `edge_weight`, `edge_attr` and `edge_type` has a row per edge.
 
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import check_graphs
+    >>> edge = torch.tensor([[0], [1]])
+    >>> check_graphs([Data(x=torch.ones(2, 3), edge_index=edge)])
+    >>> check_graphs([Data(x=torch.ones(2, d), edge_index=edge) for d in (3, 4)])
+    Traceback (most recent call last):
+        ...
+    zorro.errors.InputError: graphs[1].x: expected 3 features as in graphs[0], got 4
+
     Args:
         graphs: a list of them.
         integers: whether `x` may also hold integers (categories) or truth values.

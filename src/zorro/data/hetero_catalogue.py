@@ -25,6 +25,17 @@ HETERO_DATASETS = tuple(_LOADERS)
 def load_hetero(dataset: str | Path | HeteroData) -> HeteroData:
     """Return the graph of several types that `dataset` names.
 
+    >>> import numpy as np
+    >>> from zorro.data import load_hetero
+    >>> np.savez(
+    ...     "library.npz",
+    ...     **{"author/x": np.ones((2, 1), np.float32), "paper/x": np.eye(3, dtype=np.float32)},
+    ...     **{"author/writes/paper/edge_index": np.array([[0, 0, 1], [0, 1, 2]])},
+    ... )
+    >>> data = load_hetero("library.npz")
+    >>> data.node_types, data.edge_types
+    (['author', 'paper'], [('author', 'writes', 'paper')])
+
     Args:
         dataset: one of `HETERO_DATASETS` (capitals and separators do not matter), the path of an
             `.npz` with arrays such as `author/x` and `author/writes/paper/edge_index`, or PyG's
@@ -52,8 +63,12 @@ def load_hetero(dataset: str | Path | HeteroData) -> HeteroData:
 def is_hetero_dataset(dataset: str) -> bool:
     """Whether `dataset` names a graph of several types: one of `HETERO_DATASETS`, or such a file.
 
+    >>> from zorro.data import is_hetero_dataset
     >>> is_hetero_dataset("DBLP"), is_hetero_dataset("cora")
     (True, False)
+
+    Args:
+        dataset: a name, or the path of an `.npz`, which is opened to see.
     """
     if dataset.endswith(".npz"):
         return hetero_npz.is_hetero(Path(dataset))

@@ -96,7 +96,7 @@ def _rows(path: Path, text: str) -> Iterator[list[str]]:
     try:
         yield from csv.reader(io.StringIO(text))
     except csv.Error as error:
-        raise InputError(f"{path} is no CSV ({error})") from error
+        raise InputError(f"{path}: expected CSV, got something else ({error})") from error
 
 
 def _in_archive(path: Path, kind: str) -> Labels:

@@ -22,20 +22,30 @@ def paper_nodes(dataset: str) -> list[int]:
     """Return the nodes that the paper explains, in the paper's order.
 
     They are 300 nodes of a citation data set, or every house node of BA-Community.
+
+    >>> from zorro.data import paper_nodes
+    >>> nodes = paper_nodes("ba-community")  # of "cora" they are read from the paper's material
+    >>> len(nodes), nodes[:5]
+    (800, [300, 301, 302, 303, 304])
+
+    Args:
+        dataset: one of the citation data sets, or BA-Community.
     """
     name = canonical_name(dataset)
     if name.startswith("ba-community"):
         return ba_community.motif_nodes()
     if name not in _SAMPLED:
         raise InputError(
-            f"the paper's query nodes are known for {', '.join(_SAMPLED)} and ba-community, "
-            f"not for {name!r}: name the nodes or draw them with random:300"
+            f"dataset: expected one of {', '.join(_SAMPLED)} and ba-community, whose query nodes "
+            f"the paper tells, got {name!r}: name the nodes or draw them with random:300"
         )
     path = paper_file("nodes", f"{name}.txt")
     try:
         return [int(line) for line in path.read_text().split()]
     except ValueError as error:
-        raise DatasetError(f"{path} must hold one node number a line: {error}") from error
+        raise DatasetError(
+            f"{path}: expected one node number a line, got something else: {error}"
+        ) from error
 
 
 def parse_nodes(
@@ -43,12 +53,20 @@ def parse_nodes(
 ) -> list[int]:
     """Return the nodes of `data` that `spec` names.
 
-    `spec` is node numbers ("12,57"), "random:20" (drawn with `seed` from the test nodes, or from
-    all nodes where there is no test mask; ascending), "paper" (`dataset` says whose), "test" or
-    "all".
-
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.data import parse_nodes
     >>> parse_nodes("3, 1", Data(num_nodes=4))
     [3, 1]
+    >>> parse_nodes("test", Data(num_nodes=4, test_mask=torch.tensor([True, False, True, False])))
+    [0, 2]
+
+    Args:
+        spec: node numbers ("12,57"), "random:20" (of the test nodes, or of all nodes where there is
+            no test mask; ascending), "paper", "test" or "all".
+        data: whose nodes they are.
+        dataset: its name, which "paper" needs.
+        seed: of "random".
     """
     count = data.num_nodes
     if spec.strip().lower() == "paper":

@@ -56,7 +56,7 @@ def _numbers(
     path: Path, name: str, array: NDArray[np.generic], dtype: type[np.generic] | None
 ) -> NDArray[np.generic]:
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{path}: {name} must be an array of numbers, got dtype {array.dtype}")
+        raise InputError(f"{path}: {name}: expected an array of numbers, got dtype {array.dtype}")
     # What float32 cannot hold becomes infinite, and that is refused.
     with np.errstate(over="ignore"):
         return array if dtype is None else array.astype(dtype)
@@ -64,7 +64,7 @@ def _numbers(
 
 def _integers(path: Path, name: str, array: NDArray[np.generic]) -> NDArray[np.generic]:
     if array.dtype.kind not in "iu":
-        raise InputError(f"{path}: {name} must be an array of integers, got dtype {array.dtype}")
+        raise InputError(f"{path}: {name}: expected an array of integers, got dtype {array.dtype}")
     return array.astype(np.int64)
 
 
@@ -81,5 +81,5 @@ def _check(data: Data) -> None:
     for name in _ONE_EACH:
         if name in data and data[name].dim() != 1:
             raise InputError(
-                f"{name} must have shape ({data.num_edges},), got {tuple(data[name].shape)}"
+                f"{name}: expected shape ({data.num_edges},), got {tuple(data[name].shape)}"
             )

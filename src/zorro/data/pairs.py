@@ -35,6 +35,7 @@ def parse_links(
 ) -> list[tuple[int, int]]:
     """Return the pairs of nodes that `spec` names, each once.
 
+    >>> from zorro.data import parse_links
     >>> parse_links("3-1, 0-2", nodes=4)
     [(3, 1), (0, 2)]
 

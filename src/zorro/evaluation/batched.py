@@ -490,12 +490,12 @@ class BatchedEvaluator(Evaluator):
         self, copies: int, edges: EdgesOfSamples | None
     ) -> tuple[Tensor, dict[str, Any], Tensor | None]:
         """Return the edges of copies, further arguments, and how strong messages are."""
-        edge_index, extras = self._edge_index_of(copies), self.graph.extras
+        edge_index, model_inputs = self._edge_index_of(copies), self.graph.model_inputs
         if edges is None or self.edges is None:
-            return edge_index, extras.copies(copies), None
-        given = edges.structure(self.edges.edges, extras.edge, self.edges.pool)
+            return edge_index, model_inputs.copies(copies), None
+        given = edges.structure(self.edges.edges, model_inputs.edge, self.edges.pool)
         edge_index = given.edge_index(edge_index, self.graph.x.size(0))
-        return edge_index, given.further(extras), given.message_mask
+        return edge_index, given.further(model_inputs), given.message_mask
 
     def _edge_index_of(self, copies: int) -> Tensor:
         if copies not in self._edges_of_copies:

@@ -16,8 +16,16 @@ class FidelityEstimate:
     Pearson's. Those of a certificate are as many as it took, and other sets may have failed
     before: then it is one that holds at any number of samples, and for all sets together.
 
+    >>> from zorro import FidelityEstimate
     >>> FidelityEstimate(hits=87, samples=100)
     FidelityEstimate(0.870 [0.788, 0.929], 87/100)
+
+    Args:
+        hits: inputs that kept the prediction.
+        samples: how many inputs there were.
+        confidence: of the interval.
+        attempts: sets that the certificate has tested, this one last; 0 for samples that are not a
+            certificate's.
     """
 
     hits: int

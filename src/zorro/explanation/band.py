@@ -16,7 +16,7 @@ def band(value: float, *, low: float, high: float, least: float | None = None) -
     Args:
         value: that the model says.
         low: least that it may be, −∞ if the band is open there.
-        high: most, likewise.
+        high: most that it may be, ∞ if the band is open there.
         least: how far it would have to be allowed to move at least, if that is known.
     """
     far = max(abs(end - value) for end in (low, high) if math.isfinite(end))

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 from torch_geometric.explain import Explanation as PygExplanation
+from torch_geometric.utils import index_to_mask
 
 from zorro.arguments import check_choice
 from zorro.elements import (
@@ -47,6 +48,7 @@ from zorro.explanation.typed import (
     named_member,
     nodes_by_type,
 )
+from zorro.explanation.written import hundredths, interval
 from zorro.files.plain_json import parse
 from zorro.files.typed_values import rebuilt
 from zorro.graph.names import Names, label
@@ -166,6 +168,45 @@ class Explanation:
     `"conditional"` is not certified: it holds while something that matters keeps its true values,
     and `caveat` says what. `chance` is the share of random inputs that get the same answer with
     nothing kept, where the set was to go beyond that.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Explanation, Zorro
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
+    >>> found.nodes, found.features, found.predicted_class
+    ((0,), (0, 1), 1)
+    >>> found.status, found.certificate.bound > 0.85
+    ('certified', True)
+    >>> Explanation.from_json(found.to_json()) == found
+    True
+
+    Args:
+        query: what was asked about.
+        predicted_class: the model's answer; None where that is a value.
+        probabilities: of the classes, by class number; empty where the answer is no class.
+        selected: the set, by kind (`"nodes"`, `"features"`, …): ids, ascending; kinds that were not
+            selectable are left out.
+        steps: of the search, in order.
+        fidelity: on samples that the search has not seen.
+        search_fidelity: on the samples that the set was chosen by.
+        status: how far the claim goes.
+        parameters: what was asked for.
+        graph: where the query was evaluated.
+        evaluator: which one, `"traced"` or `"any-model"`.
+        evaluations: how many perturbed inputs were run.
+        seconds: that it took.
+        version: of zorro.
+        certificate: the proof, or what came of the attempt; None where none was asked for.
+        versus: what the answer is held against, if anything.
+        chance: how often random inputs get the answer; None unless the set was to go beyond that.
+        evaluator_reason: why the model was run, where it could not be traced.
+        value: what the model gives, where that is no class.
+        label: of a model with several labels the one that was asked about; the class says whether
+            it is there.
+        ahead: of which rivals the query's link stays ahead, if the answer is that.
+        types: of nodes and edges, where there are several.
+        losses: what each element is worth; None where that was not measured.
     """
 
     query: Query
@@ -452,7 +493,9 @@ class Explanation:
             explanation = rebuilt(cls, up_to_date(values))._without_false_claim()
             _check_sound(explanation)
         except ValueError as error:
-            raise InputError(f"values: not an explanation as to_dict writes it ({error})") from None
+            raise InputError(
+                f"values: expected an explanation as to_dict writes it, got another: {error}"
+            ) from None
         return explanation
 
     def _without_false_claim(self) -> Explanation:
@@ -471,7 +514,7 @@ class Explanation:
         try:
             values = parse(text)
         except ValueError as error:
-            raise InputError(f"text: not JSON ({error})") from None
+            raise InputError(f"text: expected JSON, got something else: {error}") from None
         if not isinstance(values, dict):
             raise InputError(f"text: expected a JSON object, got {type(values).__name__}")
         return cls.from_dict(values)
@@ -508,7 +551,7 @@ class Explanation:
 
         Args:
             x: (N, d), carried along when given, as PyG's own metrics want it.
-            edge_index: (2, E), likewise; sets of edges need it.
+            edge_index: (2, E), carried along when given; needed where sets are of edges.
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
             edge_attributes: as of `edge_mask`.
@@ -538,15 +581,15 @@ class Explanation:
         """Return ones for what is kept of a kind: for all of it if it is not selectable."""
         if kind not in self.selected:
             return torch.ones(size)
-        indicator = torch.zeros(size)
-        indicator[[_number(member) for member in self.selected[kind]]] = 1.0
+        kept = torch.tensor([_number(member) for member in self.selected[kind]], dtype=torch.long)
+        indicator: Tensor = index_to_mask(kept, size).float()
         return indicator
 
     def __repr__(self) -> str:
         return (
             f"Explanation({self.query} → {self.answer}{self._against()}: "
             f"{self._counts}, fidelity "
-            f"{_interval(self.fidelity)}, {self.status})"
+            f"{interval(self.fidelity)}, {self.status})"
         )
 
     def __str__(self) -> str:
@@ -586,7 +629,7 @@ class Explanation:
 
     def _how_sure(self) -> str:
         if self.predicted_class is not None:
-            return f" (probability {self.probability:.2f})"
+            return f" (probability {hundredths(self.probability)})"
         least = self.least_tolerance
         return "" if least is None else f" ({least:.3g} would have been enough)"
 
@@ -602,8 +645,8 @@ class Explanation:
             *([("order", self._order)] if self.losses else []),
             (
                 "fidelity",
-                f"{_interval(self.fidelity)} on {self._measured_on()} "
-                f"({seen.value:.2f} on the {seen.samples} of the search)",
+                f"{interval(self.fidelity)} on {self._measured_on()} "
+                f"({hundredths(seen.value)} on the {seen.samples} of the search)",
             ),
             *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
             ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, {self._redrawn})"),
@@ -621,7 +664,10 @@ class Explanation:
         if self.types is not None:
             members = [member for members in self.ordered(kind) for member in members]
             return listed_by_type(kind, members, self.types)
-        lost = {loss.members: f" ({loss.value:+.2f})" for loss in _turned(self.loss(kind))}
+        lost = {
+            loss.members: f" ({hundredths(loss.value, signed=True)})"
+            for loss in _turned(self.loss(kind))
+        }
         return _listed(
             [
                 f"{'+'.join(names.member(kind, member) for member in members)}"
@@ -716,7 +762,7 @@ def _claim(certificate: Certificate) -> str:
 
 def _chance(chance: FidelityEstimate, tau: float) -> str:
     return (
-        f"{_interval(chance)} of random inputs get this answer; the set is to add {tau:g} of what "
+        f"{interval(chance)} of random inputs get this answer; the set is to add {tau:g} of what "
         "is left"
     )
 
@@ -732,9 +778,15 @@ def _check_sound(explanation: Explanation) -> None:
             if is_edge != (kind in (EDGES, EDGE_ATTRIBUTES)):
                 raise ValueError(f"selected.{kind}: expected {_EXPECTED[is_edge]}, got {member}")
     if sum(each is not None for each in (e.predicted_class, e.value, e.ahead)) != 1:
-        raise ValueError("predicted_class: expected a class or a value, or what a link is ahead of")
+        raise ValueError(
+            "predicted_class: expected one of a class, a value and what a link is ahead of, got "
+            "none or several"
+        )
     if e.predicted_class is not None and not 0 <= e.predicted_class < len(e.probabilities):
-        raise ValueError(f"predicted_class: {e.predicted_class} has no probability")
+        raise ValueError(
+            f"predicted_class: expected one of {len(e.probabilities)} classes, got "
+            f"{e.predicted_class}"
+        )
     for name, numbers, size in (
         ("query", e.query.seeds, graph.num_nodes),
         ("nodes", e.nodes, graph.num_nodes),
@@ -742,7 +794,9 @@ def _check_sound(explanation: Explanation) -> None:
         ("edges", [end for edge in e.edges for end in edge[:2]], graph.num_nodes),
     ):
         if numbers and not 0 <= min(numbers) <= max(numbers) < size:
-            raise ValueError(f"{name}: expected ids from 0 to {size - 1}")
+            raise ValueError(
+                f"{name}: expected ids from 0 to {size - 1}, got {min(numbers)} to {max(numbers)}"
+            )
     for name, part in (("fidelity", e.fidelity), ("search_fidelity", e.search_fidelity)):
         if not 0 <= part.hits <= part.samples or part.samples < 1:
             raise ValueError(f"{name}: expected hits of samples, got {part.hits} of {part.samples}")
@@ -754,13 +808,9 @@ def _check_sound(explanation: Explanation) -> None:
     if e.certificate is not None:
         reals += [e.certificate.bound, e.certificate.delta]
     if not all(map(math.isfinite, reals)):
-        raise ValueError("not all of its numbers are finite")
+        raise ValueError("numbers: expected finite ones, got some that are not")
     if e.status == "certified" and not e.certified:
-        raise ValueError("status: certified, without a certificate")
-
-
-def _interval(estimate: FidelityEstimate) -> str:
-    return f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
+        raise ValueError("status: expected a certificate with 'certified', got none")
 
 
 def _listed(texts: Sequence[str], *, most: int = 20) -> str:

@@ -30,10 +30,10 @@ class ElementImportance:
             an edge its nodes.
         kept: whether the set keeps it.
         fidelity: F(S ∪ e) − F(S ∖ e): what is lost if it is redrawn too, or gained if it is added.
-        probability: the same of the mean probability of the answer.
+        probability: the mean probability of the answer with the element, less that without.
         influence: how often the answer changes with the element, in whatever direction.
         moved: how far the probability of the answer moves with it, at the mean.
-        value: the same of the mean output, with its sign, where the model's output is a value.
+        value: the mean output with the element, less that without; None if it is no value.
     """
 
     kind: Kind

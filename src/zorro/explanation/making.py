@@ -26,7 +26,7 @@ from zorro.model.predictor import probabilities
 from zorro.question.decision import Decision, StaysAhead, StaysWithin, Versus
 from zorro.question.parameters import Parameters
 from zorro.question.reading import Label, Reading
-from zorro.search import Budget, BudgetSpent, Certified, Laboratory, Move
+from zorro.search import Budget, BudgetSpent, Move, Sampler, SearchResult
 from zorro.search.inquiry import fresh_samples
 from zorro.version import __version__
 
@@ -37,10 +37,10 @@ _FEWEST = 8  # samples that are measured even if there is no time
 
 
 def explanation_of(
-    result: Certified,
+    result: SearchResult,
     graph: ComputationalGraph,
     decision: Decision,
-    laboratory: Laboratory,
+    sampler: Sampler,
     asked: Parameters,
     budget: Budget,
     reading: Reading,
@@ -51,7 +51,7 @@ def explanation_of(
         result: of the search.
         graph: of the query.
         decision: what was asked about it.
-        laboratory: of the search, which measures the fidelity if no certificate has.
+        sampler: of the search, which measures the fidelity if no certificate has.
         asked: how it was searched.
         budget: that began when the query did.
         reading: what the model's output means.
@@ -62,29 +62,29 @@ def explanation_of(
         **_answer(graph, decision, reading),
         selected=_selected(found.selection, graph),
         steps=tuple(_step(move, found.selection.space, graph) for move in found.moves),
-        fidelity=_fidelity(result, laboratory, asked),
+        fidelity=_fidelity(result, sampler, asked),
         search_fidelity=FidelityEstimate(found.hits, found.samples, asked.confidence),
         status=_status(result, graph),
         parameters=asked,
         graph=_summary(graph, found.selection.space),
-        evaluator=laboratory.last.name,
-        evaluator_reason=laboratory.last.reason,
-        evaluations=laboratory.evaluations,
+        evaluator=sampler.last.name,
+        evaluator_reason=sampler.last.reason,
+        evaluations=sampler.evaluations,
         seconds=time.perf_counter() - budget.started,
         version=__version__,
         certificate=result.certificate,
         versus=decision if isinstance(decision, Versus) else None,
         chance=result.chance,
-        value=_value(result, graph, decision, laboratory, asked),
+        value=_value(result, graph, decision, sampler, asked),
         types=graph.types,
     )
-    losses = _losses(result, graph, laboratory, asked)
+    losses = _losses(result, graph, sampler, asked)
     spent = time.perf_counter() - budget.started
     return dataclasses.replace(explanation, losses=losses, seconds=spent)
 
 
 def _losses(
-    result: Certified, graph: ComputationalGraph, laboratory: Laboratory, asked: Parameters
+    result: SearchResult, graph: ComputationalGraph, sampler: Sampler, asked: Parameters
 ) -> Losses | None:
     """Return what each element is worth to the set; None of huge sets, and if time is up.
 
@@ -92,9 +92,9 @@ def _losses(
     """
     selection = result.found.selection
     count = sum(int(mask.sum()) for mask in selection.masks.values())
-    worth = max(_FEW_ELEMENTS * SAMPLES, laboratory.evaluations // 3)
+    worth = max(_FEW_ELEMENTS * SAMPLES, sampler.evaluations // 3)
     samples = min(SAMPLES, fresh_samples(asked), worth // max(1, count))
-    if count == 0 or samples < _FEWEST_FOR_LOSSES or not result.in_budget:
+    if count == 0 or samples < _FEWEST_FOR_LOSSES or not result.finished:
         return None
     first, size = asked.samples, asked.samples  # as many at a time as the search has held
     last = first + samples  # no certificate has these
@@ -102,7 +102,7 @@ def _losses(
     moves = [move.element for move in result.found.moves if move.added and move.element is not None]
     try:
         return losses_of(
-            (laboratory.taking_out(part) for part in parts),
+            (sampler.taking_out(part) for part in parts),
             selection,
             graph,
             confidence=asked.confidence,
@@ -126,10 +126,10 @@ def _answer(graph: ComputationalGraph, decision: Decision, reading: Reading) -> 
 
 
 def _value(
-    result: Certified,
+    result: SearchResult,
     graph: ComputationalGraph,
     decision: Decision,
-    laboratory: Laboratory,
+    sampler: Sampler,
     asked: Parameters,
 ) -> PredictedValue | None:
     """Return what the model says of the query, if that is a value."""
@@ -138,7 +138,7 @@ def _value(
     value = float(graph.scores[0])
     first = asked.samples  # those before are the search's, and no certificate has these
     count = min(fresh_samples(asked), _DUAL)
-    evaluator = laboratory.fixed(range(first, first + count), limited=False)
+    evaluator = sampler.fixed(range(first, first + count), limited=False)
     moved = evaluator.scores(result.found.selection)[:, 0].double() - value  # (S,)
     far = {"both": moved.abs(), "up": -moved, "down": moved}[decision.side].clamp(min=0)
     needed = hits_needed(asked.tau, 0.05 if asked.delta is None else asked.delta, count)
@@ -161,11 +161,11 @@ def _summary(graph: ComputationalGraph, space: Space) -> GraphSummary:
         both_ways=graph.both_ways,
         directed=graph.directed,
         edge_elements=space.sizes.get(EDGES),
-        edge_inputs=tuple(sorted(graph.extras.edge)),
+        edge_inputs=tuple(sorted(graph.model_inputs.edge)),
     )
 
 
-def _fidelity(result: Certified, laboratory: Laboratory, asked: Parameters) -> FidelityEstimate:
+def _fidelity(result: SearchResult, sampler: Sampler, asked: Parameters) -> FidelityEstimate:
     """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.
 
     Some are looked at even if there is none.
@@ -179,7 +179,7 @@ def _fidelity(result: Certified, laboratory: Laboratory, asked: Parameters) -> F
     fresh = range(asked.samples, asked.samples + fresh_samples(asked))
     with contextlib.suppress(BudgetSpent):
         for part in _parts(fresh, asked.max_seconds):
-            evaluator = laboratory.fixed(part, limited=samples > 0)
+            evaluator = sampler.fixed(part, limited=samples > 0)
             hits += int(evaluator.hits(result.found.selection).sum())
             samples += len(part)
     return FidelityEstimate(hits, samples, asked.confidence)
@@ -210,9 +210,9 @@ def _step(move: Move, space: Space, graph: ComputationalGraph) -> Step:
     return Step(move.element.kind, members, move.fidelity, move.added)
 
 
-def _status(result: Certified, graph: ComputationalGraph) -> Status:
+def _status(result: SearchResult, graph: ComputationalGraph) -> Status:
     selection = result.found.selection
-    if not result.in_budget:
+    if not result.finished:
         return "budget exhausted"
     if graph.context_matters or (graph.checked == "none" and result.certificate is not None):
         return "conditional"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from reprlib import repr as short
 from typing import SupportsIndex
 
 import torch
@@ -71,12 +72,13 @@ class Meter:
         """Measure the RDT-fidelity of a set.
 
         Args:
-            nodes: V_s, ids in the whole graph; all candidates when None. Nodes that the
-                prediction cannot see make no difference. A mask (N,) will do too.
-            features: F_s; all when None. A mask (d,) will do too.
+            nodes: V_s, ids in the whole graph or a mask (N,); all candidates when None. Nodes
+                that the prediction cannot see make no difference.
+            features: F_s, columns or a mask (d,); all when None.
             edges: pairs of nodes; all when None. Only where edges are selectable. Edges that the
                 prediction cannot see make no difference.
-            edge_attributes: edges that keep their attributes; all when None, likewise.
+            edge_attributes: edges that keep their attributes; all when None. Only where attributes
+                are selectable.
             types: names of types whose nodes are kept; all when None. Where there are several
                 types, nodes and features are given by type, and edges by relation.
             relations: whose edges are kept; all when None.
@@ -133,14 +135,19 @@ class Meter:
                 wanted = names if given is None else given
                 masks[coarse] = chosen_coarse(coarse, wanted, known, graph.x.device)
             elif given is not None:
-                raise InputError(f"{coarse}: expected None unless keep has {coarse!r}")
+                raise InputError(
+                    f"{coarse}: expected None unless keep has {coarse!r}, got {short(given)}"
+                )
         if TYPES in kinds:
             if nodes is not None:
-                raise InputError("nodes: expected None where keep has 'types'")
+                raise InputError(f"nodes: expected None where keep has 'types', got {short(nodes)}")
             del masks[NODES]
         for kind, members in ((NODES, nodes), (FEATURES, features)):
             if members is not None and not redraws_features(kinds):
-                raise InputError(f"{kind}: expected None where keep has no nodes and no features")
+                raise InputError(
+                    f"{kind}: expected None where keep has no nodes and no features, got "
+                    f"{short(members)}"
+                )
         for kind, pairs in ((EDGES, edges), (EDGE_ATTRIBUTES, edge_attributes)):
             if kind in kinds:
                 every = torch.ones_like(graph.edges.number, dtype=torch.bool)
@@ -149,7 +156,9 @@ class Meter:
                 else:
                     masks[kind] = graph.edges.chosen(kind, pairs, elsewhere=self._edges_between)
             elif pairs is not None:
-                raise InputError(f"{kind}: expected None unless keep has {kind!r}")
+                raise InputError(
+                    f"{kind}: expected None unless keep has {kind!r}, got {short(pairs)}"
+                )
         return Selection(replace(space, kinds=tuple(masks), groups=None), masks)
 
     @cached_property

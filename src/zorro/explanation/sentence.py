@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from zorro.elements.edges import Member
 from zorro.elements.space import BLOCKS, FEATURES, NODES
 from zorro.evaluation.estimate import FidelityEstimate
+from zorro.explanation.written import NBSP, hundredths, percent
 from zorro.graph.names import Names
 from zorro.question import Level, Query
 
-_NBSP = "\N{NO-BREAK SPACE}"  # numbers do not part from what they count
 # What else can be asked where the answer is a class.
 _WHY_NOT: dict[Level, str] = {
     "node": "why it is not another class",
@@ -96,7 +96,7 @@ def _prediction(claim: Claim, names: Names) -> list[Phrase]:
     if query.rivals and query.to is not None:
         link = f"The model puts the link {names.of_link(query.index, query.to)} "
         return [(link, False), (_ahead(claim, names), True), (". ", False)]
-    sure = "" if claim.probability is None else f" (p{_NBSP}{_probability(claim.probability)})"
+    sure = "" if claim.probability is None else f" (p{NBSP}{_probability(claim.probability)})"
     said: list[Phrase] = [
         ("The model says ", False),
         (_answer(claim, names), True),
@@ -128,7 +128,7 @@ def _answer(claim: Claim, names: Names) -> str:
 def _worlds(claim: Claim, names: Names) -> list[Phrase]:
     kept = _kept(claim, names)
     if claim.sure is not None:
-        least = f"≥{_NBSP}{percent(claim.shown)}"
+        least = f"≥{NBSP}{percent(claim.shown)}"
         share = f"in {least} of all random worlds ({percent(claim.sure)} sure)."
         return [(f"{kept} ", False), *_event(claim, names, "keeps"), (f" {share}", False)]
     measured = claim.fidelity
@@ -209,7 +209,7 @@ def _block(claim: Claim, block: Sequence[str], names: Names) -> str:
     ]
     if len(parts) > 1:
         parts = [f"({part})" if " and " in part else part for part in parts]
-    return f"{_NBSP}×{_NBSP}".join(parts)
+    return f"{NBSP}×{NBSP}".join(parts)
 
 
 def _is_filled(claim: Claim, block: Sequence[str]) -> bool:
@@ -248,12 +248,7 @@ def _why_not_proved(claim: Claim) -> str:
 def _probability(value: float) -> str:
     """Return what a probability is: = .93, and never 1.00 for what is less."""
     if value < 0.005:
-        return f"<{_NBSP}.01"
+        return f"<{NBSP}.01"
     if 0.995 <= value < 1:
-        return f">{_NBSP}.99"
-    return f"={_NBSP}" + f"{value:.2f}".removeprefix("0")
-
-
-def percent(share: float) -> str:
-    """Return a share in percent."""
-    return f"{round(100 * share, 1):g}{_NBSP}%"
+        return f">{NBSP}.99"
+    return f"={NBSP}" + hundredths(value).removeprefix("0")

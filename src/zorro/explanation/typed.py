@@ -282,7 +282,7 @@ def by_type(
         elif kind == RELATIONS:
             found[kind] = [types.relation_of(number) for number in some]
         else:
-            raise InputError(f"{kind}: expected none in a graph of several types")
+            raise InputError(f"{kind}: expected None in a graph of several types, got some")
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
+_PLAIN = frozenset((int, float, str, bool))
 
 
 def rebuilt(kind: type[T], values: Any) -> T:
@@ -23,6 +24,8 @@ def rebuilt(kind: type[T], values: Any) -> T:
 
 
 def _rebuilt(kind: Any, value: Any, name: str) -> Any:
+    if type(value) is kind and kind in _PLAIN:  # most values; a run has hundreds of thousands
+        return value
     origin = typing.get_origin(kind)
     if dataclasses.is_dataclass(kind):
         return _dataclass(kind, value, name)

@@ -123,7 +123,7 @@ class EdgesByReceiver:
 
     def with_senders(self, nodes: Tensor, edges: Tensor) -> Tensor:
         """Ascending ids of `nodes` and of those that send along `edges`."""
-        return ascending(torch.cat([nodes, self._senders(edges)]))
+        return sorted_unique(torch.cat([nodes, self._senders(edges)]))
 
     def induced(self, nodes: Tensor) -> Tensor:
         """Ascending ids of the edges between `nodes` (ascending)."""
@@ -158,7 +158,7 @@ class EdgesBothWays:
     def incoming(self, nodes: Tensor, *, most: int | None = None) -> Tensor:
         """Ids of the edges at `nodes`, `most` of each node and direction at most."""
         ways = (self._incoming, self._outgoing)
-        return ascending(torch.cat([way.incoming(nodes, most=most) for way in ways]))
+        return sorted_unique(torch.cat([way.incoming(nodes, most=most) for way in ways]))
 
     def neighbourhood(self, seeds: Tensor, hops: int) -> Tensor:
         """Ascending ids of `seeds` and of every node at most `hops` edges away from them."""
@@ -166,7 +166,7 @@ class EdgesBothWays:
 
     def with_senders(self, nodes: Tensor, edges: Tensor) -> Tensor:
         """Ascending ids of `nodes` and of all nodes of `edges`."""
-        return ascending(torch.cat([nodes, self._ends(edges)]))
+        return sorted_unique(torch.cat([nodes, self._ends(edges)]))
 
     def induced(self, nodes: Tensor) -> Tensor:
         """Ascending ids of the edges between `nodes` (ascending)."""
@@ -177,10 +177,10 @@ class EdgesBothWays:
 
 
 def _neighbourhood(seeds: Tensor, hops: int, next_to: Callable[[Tensor], Tensor]) -> Tensor:
-    reached = ascending(seeds)
+    reached = sorted_unique(seeds)
     frontier = reached
     for _ in range(hops):
-        found = ascending(next_to(frontier))
+        found = sorted_unique(next_to(frontier))
         frontier = found[~contains(reached, found)]
         if frontier.numel() == 0:
             break
@@ -188,17 +188,15 @@ def _neighbourhood(seeds: Tensor, hops: int, next_to: Callable[[Tensor], Tensor]
     return reached
 
 
-def ascending(ids: Tensor) -> Tensor:
+def sorted_unique(ids: Tensor) -> Tensor:
     """Return each of `ids` once, in ascending order."""
-    in_order = ids.sort().values
-    first = torch.ones_like(in_order, dtype=torch.bool)
-    first[1:] = in_order[1:] != in_order[:-1]
-    return in_order[first]
+    each: Tensor = torch.unique(ids)
+    return each
 
 
-def contains(ascending: Tensor, values: Tensor) -> Tensor:
-    """For each of `values`, whether it is among `ascending`."""
-    if ascending.numel() == 0:
+def contains(ids: Tensor, values: Tensor) -> Tensor:
+    """For each of `values`, whether it is among `ids` (ascending)."""
+    if ids.numel() == 0:
         return torch.zeros_like(values, dtype=torch.bool)
-    at = torch.searchsorted(ascending, values).clamp_(max=ascending.numel() - 1)
-    return ascending[at] == values
+    at = torch.searchsorted(ids, values).clamp_(max=ids.numel() - 1)
+    return ids[at] == values

@@ -13,8 +13,8 @@ from torch import Tensor
 from zorro.elements.types import Types
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges, edges_of
-from zorro.graph.extras import Extras
 from zorro.graph.features import Features, features_of, size_of
+from zorro.graph.model_inputs import ModelInputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,9 @@ class Graph:
         return edges_of(self.edge_index, self.num_nodes)
 
     @cached_property
-    def extras(self) -> Extras:
+    def model_inputs(self) -> ModelInputs:
         """The further arguments, sorted by what follows into a part of the graph."""
-        return Extras.sort(self.model_kwargs, nodes=self.num_nodes, edges=self.edges.num_edges)
+        return ModelInputs.sort(self.model_kwargs, nodes=self.num_nodes, edges=self.edges.num_edges)
 
     def to(self, device: str | torch.device) -> Graph:
         """Return the same graph on a device; a stored one stays where it is, and is refused."""

@@ -130,7 +130,9 @@ def _packed_features(
         columns[name] = Columns(first, width, x.dtype, x.dim() == 1, are_ids[name])
         first += width
     if first == 0:
-        raise InputError("data: expected features, or numbers of nodes, of at least one type")
+        raise InputError(
+            "data: expected features, or numbers of nodes, of at least one type, got none"
+        )
     every = [x for x in values.values() if x is not None]
     dtype = _common_type(every)
     device = every[0].device

@@ -123,8 +123,8 @@ def pack_once(
 
 def _named(graph: Graph) -> dict[str, Any]:
     """Return further arguments: names of those that follow into parts, and constants."""
-    extras = graph.extras
-    return {**{name: name for name in (*extras.node, *extras.edge)}, **extras.other}
+    inputs = graph.model_inputs
+    return {**{name: name for name in (*inputs.node, *inputs.edge)}, **inputs.other}
 
 
 def attributes_of(graphs: Sequence[HeteroData]) -> dict[str, str]:
@@ -271,7 +271,7 @@ def _parts(graph: Graph, of_nodes: Tensor, count: int) -> list[Data]:
         of_nodes: (N,) each node's graph.
         count: how many there are.
     """
-    x, edge_index, extras = graph.x, graph.edge_index, graph.extras
+    x, edge_index, model_inputs = graph.x, graph.edge_index, graph.model_inputs
     assert isinstance(x, Tensor)
     assert isinstance(edge_index, Tensor)
     nodes_of = _gathered(of_nodes, count)
@@ -280,7 +280,7 @@ def _parts(graph: Graph, of_nodes: Tensor, count: int) -> list[Data]:
     parts = []
     for nodes, edges in zip(nodes_of, edges_of, strict=True):
         place[nodes] = torch.arange(nodes.numel(), device=place.device)
-        own = extras.subgraph(nodes, edges)
+        own = model_inputs.subgraph(nodes, edges)
         features = x.index_select(0, nodes)
         parts.append(
             Data(

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from zorro.errors import InputError
 from zorro.graph.edge_index import Edges
-from zorro.graph.extras import MAKE_ADJACENCY
 from zorro.graph.features import Features
+from zorro.graph.model_inputs import MAKE_ADJACENCY
 
-_FEATURES = "x must be a {} {} tensor of shape (nodes, features), both at least 1"
+_FEATURES = "x: expected a {} {} tensor of shape (nodes, features), both at least 1"
 _SPARSE = (torch.sparse_coo, torch.sparse_csr)
 _ROWS_AT_ONCE = 1 << 16  # so that the check takes little memory itself
-_EDGES = "edge_index must be a dense int64 tensor of shape (2, edges)"
+_EDGES = "edge_index: expected a dense int64 tensor of shape (2, edges)"
 
 
 def check_graph(
@@ -29,6 +29,14 @@ def check_graph(
 
     `x` is a dense, floating, finite (N, d) tensor with N, d ≥ 1; `edge_index` is a dense (2, E)
     int64 tensor of node numbers in [0, N), on the same device.
+
+    >>> import torch
+    >>> from zorro.data import check_graph
+    >>> check_graph(torch.ones(3, 2), torch.tensor([[0, 1], [1, 2]]))
+    >>> check_graph(torch.ones(3, 2), torch.tensor([[0, 1], [1, 3]]))
+    Traceback (most recent call last):
+        ...
+    zorro.errors.InputError: edge_index: expected nodes from 0 to 2 (x has 3 rows), got 3
 
     Args:
         x: (N, d).
@@ -50,8 +58,8 @@ def check_graph(
     edge_index = _dense(edge_index, _EDGES, hint=MAKE_ADJACENCY)
     if edge_index.device != x.device:
         raise InputError(
-            f"x and edge_index must be on one device, got {x.device} and {edge_index.device}: "
-            f"move both with .to(device)"
+            f"x and edge_index: expected both on one device, got {x.device} and "
+            f"{edge_index.device}: move both with .to(device)"
         )
     _check_features(x, features, integers=integers)
     _check_edges(edge_index, nodes=x.size(0))
@@ -59,7 +67,7 @@ def check_graph(
 
 def check_labels(y: Tensor | None, *, nodes: int) -> None:
     """Raise `InputError` unless `y` holds one class number per node."""
-    expected = f"y must be an int64 tensor of shape ({nodes},) with class numbers from 0"
+    expected = f"y: expected an int64 tensor of shape ({nodes},) with class numbers from 0"
     y = _dense(y, expected)
     if y.dtype != torch.int64 or y.shape != (nodes,):
         raise InputError(f"{expected}, got {_describe(y)}")
@@ -69,7 +77,7 @@ def check_labels(y: Tensor | None, *, nodes: int) -> None:
 
 def check_mask(name: str, mask: Tensor | None, *, nodes: int) -> None:
     """Raise `InputError` unless `mask` is a truth value per node; `name` is used in the message."""
-    expected = f"{name} must be a bool tensor of shape ({nodes},)"
+    expected = f"{name}: expected a bool tensor of shape ({nodes},)"
     mask = _dense(mask, expected)
     if mask.dtype != torch.bool or mask.shape != (nodes,):
         raise InputError(f"{expected}, got {_describe(mask)}")
@@ -83,7 +91,7 @@ def check_edge_tensor(name: str, values: Any, *, edges: int) -> None:
         values: (E, …).
         edges: how many there are.
     """
-    expected = f"{name} must be a dense tensor of numbers with one row per edge ({edges})"
+    expected = f"{name}: expected a dense tensor of numbers with one row per edge ({edges})"
     if not isinstance(values, Tensor) or values.layout != torch.strided:
         raise InputError(f"{expected}, got {type(values).__name__}")
     if values.dim() == 0 or values.size(0) != edges:
@@ -95,15 +103,15 @@ def check_edge_tensor(name: str, values: Any, *, edges: int) -> None:
         if bool(broken.any()):
             edge = first * _ROWS_AT_ONCE + int(broken.nonzero()[0, 0])
             raise InputError(
-                f"{name} must be finite, got {some[broken][0].item()} at edge {edge}: replace or "
-                f"drop it"
+                f"{name}: expected finite numbers, got {some[broken][0].item()} at edge {edge}: "
+                "replace or drop it"
             )
 
 
 def _check_one_graph(features: Features, edges: Edges) -> None:
     if features.shape[0] != edges.num_nodes:
         raise InputError(
-            f"x and edge_index must be of one stored graph, got {features.shape[0]} and "
+            f"x and edge_index: expected both of one stored graph, got {features.shape[0]} and "
             f"{edges.num_nodes} nodes"
         )
 
@@ -122,8 +130,8 @@ def _check_features(x: Tensor, expected: str, *, integers: bool) -> None:
             first = x.to_sparse(layout=torch.sparse_coo).coalesce().indices()[:, int(first)]
         node, feature = first.tolist()
         raise InputError(
-            f"x must be finite, got {values[broken][0].item()} at node {node}, feature {feature} "
-            f"({int(broken.sum())} such entries): replace or drop them"
+            f"x: expected finite numbers, got {values[broken][0].item()} at node {node}, feature "
+            f"{feature} ({int(broken.sum())} such entries): replace or drop them"
         )
 
 
@@ -136,12 +144,16 @@ def _sparse_values(x: Tensor) -> Tensor:
             )
             return x.values()
         if x.dense_dim() > 0:
-            raise InputError("x must be sparse in both dimensions, got a hybrid tensor")
+            raise InputError(
+                "x: expected a tensor that is sparse in both dimensions, got a hybrid one"
+            )
         x = x.coalesce()
         torch.sparse_coo_tensor(x.indices(), x.values(), x.shape, check_invariants=True)
         return x.values()
     except RuntimeError as error:
-        raise InputError(f"x is not a sound sparse tensor: {error}") from None
+        raise InputError(
+            f"x: expected a sound sparse tensor, got one that is not: {error}"
+        ) from None
 
 
 def _check_edges(edge_index: Tensor, *, nodes: int) -> None:
@@ -152,7 +164,7 @@ def _check_edges(edge_index: Tensor, *, nodes: int) -> None:
     low, high = int(edge_index.min()), int(edge_index.max())
     if low < 0 or high >= nodes:
         raise InputError(
-            f"edge_index must name nodes from 0 to {nodes - 1} (x has {nodes} rows), "
+            f"edge_index: expected nodes from 0 to {nodes - 1} (x has {nodes} rows), "
             f"got {low if low < 0 else high}"
         )
 

@@ -28,11 +28,11 @@ def scores_with_edges(subject: Subject, edges: UndirectedEdges) -> Callable[[Ten
 
     def scores(there: Tensor) -> Tensor:
         columns = edges.columns(there).nonzero().flatten()
-        kept = graph.extras.subgraph(every, columns)
+        kept = graph.model_inputs.subgraph(every, columns)
         output = subject.predictor.scores(
             graph.x,
             graph.edge_index[:, columns],
-            {**kept.copies(1), **inputs},
+            {**kept.as_kwargs(), **inputs},
             rows=readout.count(1, graph.x.size(0)),
         )
         return readout.rows(output, 1)[0]

@@ -21,6 +21,17 @@ class GNNExplainer:
     candidate has. The feature mask is therefore smaller than in the paper, which reports the size
     of one spread evenly over all features.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import GNNExplainer, Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)  # its friends are 0 and 3
+    >>> masks = GNNExplainer(epochs=50).explain(subject)
+    >>> masks.features.argmax()  # friends are of community 1
+    tensor(1)
+    >>> masks.nodes.argmin()  # it does not hear itself
+    tensor(1)
+
     Args:
         epochs: of gradient descent on the masks.
         lr: its learning rate.

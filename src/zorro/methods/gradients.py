@@ -35,6 +35,16 @@ class Grad:
     `"edges"` takes that of weights on edges (see `edge_gradient`) and ranks these by its magnitude,
     and nodes by their edges.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import Grad, Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)  # its friends are 0 and 3
+    >>> Grad().explain(subject).nodes  # of 0, 3 and 12 itself
+    tensor([0.2888, 0.2888, 0.0000])
+    >>> Grad(of="edges").explain(subject).edges.count_nonzero()  # its two friendships
+    tensor(2)
+
     Args:
         of: `"masks"`, `"entries"` or `"edges"`.
     """
@@ -62,6 +72,15 @@ class GradInput:
     `nodes(i) = Σ_j |X_ij A_ij|` and `features(j) = Σ_i |X_ij A_ij|`, A = ∂ log p_class / ∂X
     (Section 6.4). Unlike in `"grad"`, what speaks for the class and what speaks against it do not
     cancel out.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import GradInput, Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)  # its friends are 0 and 3
+    >>> masks = GradInput().explain(subject)
+    >>> masks.nodes, masks.features
+    (tensor([0.2888, 0.2888, 0.0000]), tensor([0.0000, 0.5775, 0.0000, 0.0000]))
     """
 
     def explain(self, subject: Subject) -> Masks:

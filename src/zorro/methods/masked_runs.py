@@ -186,7 +186,7 @@ def _run(subject: Subject, inputs: list[Tensor], at_once: int) -> Iterator[Tenso
         scores = subject.predictor.scores(
             torch.cat([x, context], dim=1).flatten(0, 1),
             edges.flatten(1),
-            {**graph.extras.copies(count), **readout.inputs(count, rows, x.device)},
+            {**graph.model_inputs.copies(count), **readout.inputs(count, rows, x.device)},
             rows=readout.count(count, rows),
         )
         yield from scores.view(count, -1, scores.size(1))[:, : subject.candidates]

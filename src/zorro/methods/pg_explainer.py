@@ -36,6 +36,17 @@ class PGExplainer:
     graph, and then applied to any other. The node mask is derived from the edges; features are not
     ranked.
 
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import PGExplainer, Subjects
+    >>> from zorro.models import build
+    >>> club = karate_club()
+    >>> model = build("gcn", 4, 4, seed=0)
+    >>> subjects = Subjects(model, club.x, club.edge_index)
+    >>> trained = PGExplainer(subjects, training_queries=[0, 33], epochs=3)
+    >>> masks = trained.explain(subjects.of(12))
+    >>> masks.edges.numel() == subjects.of(12).graph.edge_index.size(1), masks.features
+    (True, None)
+
     Args:
         subjects: the model's predictions, to be trained on.
         training_queries: on which of them: numbers of nodes, or of graphs.

@@ -72,6 +72,14 @@ class PGM:
     the nodes again and returns the best twentieth, which is none of a molecule's; here the
     dependent nodes are selected, as at nodes.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import PGM, Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)  # its friends are 0 and 3
+    >>> PGM().explain(subject).nodes  # 0, 3 and 12 itself
+    tensor([1., 1., 1.])
+
     Args:
         samples: how many perturbed inputs are run.
         drop: what a class probability must lose for a node's prediction to count as lowered.

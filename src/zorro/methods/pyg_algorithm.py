@@ -29,9 +29,6 @@ def model_config(subject: Subject) -> dict[str, str]:
 class PygAlgorithm:
     """Runs an explanation algorithm of PyG on the computational graph of a query.
 
-    >>> from torch_geometric.explain import GNNExplainer
-    >>> method = PygAlgorithm(GNNExplainer(epochs=50), node_mask_type="attributes")
-
     A node mask of type `attributes` is aggregated by rows and columns, one of type `object` is a
     node mask, one of type `common_attributes` a feature mask. An edge mask becomes `edges`, and
     where no node mask says more, half of each edge's value goes to either endpoint (Section 6.1).
@@ -39,6 +36,16 @@ class PygAlgorithm:
 
     PyG writes masks and gradients onto the model that it explains, and draws from torch's global
     generator: it gets a copy of the model, and the generator is put back.
+
+    >>> from torch_geometric.explain import GNNExplainer
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import PygAlgorithm, Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)
+    >>> method = PygAlgorithm(GNNExplainer(epochs=50), node_mask_type="attributes")
+    >>> method.explain(subject).nodes.shape
+    torch.Size([3])
 
     Args:
         algorithm: an `ExplainerAlgorithm`, used for one query after the other.

@@ -18,6 +18,15 @@ from zorro.question import Query
 class RandomSet:
     """Selects nodes and features at random, all sets of the size being equally likely.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import RandomSet, Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)  # its friends are 0 and 3
+    >>> masks = RandomSet((2, 1)).explain(subject)  # as large as two nodes and one feature
+    >>> masks.nodes.sum(), masks.features.sum()
+    (tensor(2), tensor(1))
+
     Args:
         sizes: how many nodes and features: two numbers, or for each query the two numbers of the
             explanation that it is compared with.

@@ -29,6 +29,15 @@ class SoftZorro:
     M = v ⊗ f and H the mean binary entropy, which drives values towards 0 and 1. Each epoch draws
     its own noise. Masks begin near ½, moved a little at random to break ties.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import SoftZorro, Subjects
+    >>> club = karate_club()
+    >>> subjects = Subjects(SimpleConv(), club.x, club.edge_index)
+    >>> masks = SoftZorro(subjects.noise, epochs=50).explain(subjects.of(12))
+    >>> masks.nodes.argmin(), masks.features.argmax()
+    (tensor(2), tensor(1))
+
     Args:
         noise: the distribution of Z; that of `Subjects` is its `noise`.
         epochs: steps of Adam.

@@ -61,6 +61,15 @@ class SubgraphX:
     - all subgraphs share the random orders of players, where each had its own;
     - the context keeps its features, so that the prediction is that on the whole graph.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import SubgraphX, Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(8)
+    >>> nodes = SubgraphX(rollouts=3, most_nodes=3).explain(subject).nodes
+    >>> subject.graph.candidates[nodes.bool()]
+    tensor([ 8, 30, 32])
+
     Args:
         rollouts: how often the tree is descended.
         leaf_nodes: the size at which a rollout ends.

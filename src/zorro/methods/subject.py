@@ -20,6 +20,18 @@ class Subject:
     keeps its features and is not explained. Where a whole graph is the query, all nodes are
     candidates.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import Subjects
+    >>> club = karate_club()
+    >>> subject = Subjects(SimpleConv(), club.x, club.edge_index).of(12)  # its friends are 0 and 3
+    >>> subject.candidates, subject.query_row, subject.predicted_class
+    (3, 2, 1)
+    >>> subject.graph.candidates
+    tensor([ 0,  3, 12])
+    >>> subject.scores(subject.graph.x)
+    tensor([0., 2., 0., 0.])
+
     Args:
         predictor: the model as a pure function.
         graph: of the query.
@@ -51,7 +63,12 @@ class Subject:
         return self.graph.predicted_class
 
     def scores(self, x: Tensor, *, differentiable: bool = False) -> Tensor:
-        """Return the query's class scores (C,) for features x (n + c, d)."""
+        """Return the query's class scores (C,) for features x (n + c, d).
+
+        Args:
+            x: (n + c, d), the candidates' rows and then those of the context.
+            differentiable: whether gradients are to flow back to x.
+        """
         every = self.every_score(x, differentiable=differentiable)
         return self.graph.readout.rows(every, 1)[0]
 
@@ -59,6 +76,10 @@ class Subject:
         """Return all class scores that the model gives for features x (n + c, d).
 
         They are those of all nodes (n + c, C), or of the one graph (1, C).
+
+        Args:
+            x: (n + c, d), the candidates' rows and then those of the context.
+            differentiable: whether gradients are to flow back to x.
         """
         graph = self.graph
         return self.predictor.scores(

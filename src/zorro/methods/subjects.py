@@ -28,7 +28,7 @@ class Subjects:
 
     >>> import torch
     >>> from torch_geometric.nn import SimpleConv
-    >>> from zorro.explainers import build
+    >>> from zorro.explainers import Subjects, build
     >>> edge_index = torch.tensor([[0, 1, 2], [1, 2, 0]])
     >>> subjects = Subjects(SimpleConv(), 2 * torch.eye(3), edge_index)
     >>> build("grad-input").explain(subjects.of(1)).nodes
@@ -96,7 +96,8 @@ class Subjects:
             model: called as `model(x, edge_index, batch=batch, **model_kwargs)`, returns class
                 scores (B, C) of the graphs in a batch.
             graphs: PyG's `Data`, each with `x` (n, d) and `edge_index`: a list, a data set.
-            noise: as above; it is drawn from the nodes of all graphs.
+            noise: what `evaluate` and some methods refill unselected entries with, drawn from the
+                nodes of all graphs: a name, a noise or a function.
             seed: of whatever is random about a method.
             threshold: where a one-column model separates class 0 from class 1.
             model_kwargs: further arguments of the model; a text names an attribute of the graphs.

@@ -77,6 +77,15 @@ class _Searches:
 class ZorroPaper:
     """The paper's greedy search (algorithm 1) on the subject's own noise.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import Subjects, ZorroPaper
+    >>> club = karate_club()
+    >>> subjects = Subjects(SimpleConv(), club.x, club.edge_index)
+    >>> masks = ZorroPaper(subjects.noise).explain(subjects.of(12))
+    >>> masks.nodes, masks.features
+    (tensor([ True,  True, False]), tensor([False,  True, False, False]))
+
     Args:
         noise: what refills unselected entries; that of `Subjects` is its `noise`.
         tau: the search ends when the fidelity on its samples is greater than this.
@@ -110,6 +119,15 @@ class ZorroPaper:
 @method("zorro")
 class ZorroGuided:
     """The guided search with its certificate, as `zorro.Zorro` runs it.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.explainers import Subjects, ZorroGuided
+    >>> club = karate_club()
+    >>> subjects = Subjects(SimpleConv(), club.x, club.edge_index)
+    >>> masks = ZorroGuided(subjects.noise, tau=0.95).explain(subjects.of(12))
+    >>> masks.nodes, masks.features
+    (tensor([ True,  True, False]), tensor([ True,  True, False, False]))
 
     Args:
         noise: what refills unselected entries; that of `Subjects` is its `noise`.

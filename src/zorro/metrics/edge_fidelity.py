@@ -34,6 +34,7 @@ def edge_fidelity(
         Class 1 while edge 0 is there and one of two others.
 
         >>> import torch
+        >>> from zorro.metrics import edge_fidelity
         >>> def scores(there):
         ...     holds = there[0] and (there[1] or there[2])
         ...     return torch.tensor([0.5, float(holds)])

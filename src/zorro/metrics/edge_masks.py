@@ -22,6 +22,7 @@ def node_mask_from_edges(edge_mask: Tensor, *, edge_index: Tensor, num_nodes: in
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import node_mask_from_edges
         >>> edge_index = torch.tensor([[0, 1], [1, 2]])
         >>> node_mask_from_edges(torch.tensor([0.5, 1.0]), edge_index=edge_index, num_nodes=4)
         tensor([0.2500, 0.7500, 0.5000, 0.0000])
@@ -52,6 +53,7 @@ def nodes_of_top_edges(
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import nodes_of_top_edges
         >>> edge_index = torch.tensor([[0, 1, 2], [1, 2, 3]])
         >>> ranked = torch.tensor([0.1, 0.9, 0.4])
         >>> nodes_of_top_edges(ranked, edge_index=edge_index, num_nodes=4, at_least=3)

@@ -22,6 +22,7 @@ def faithfulness(precisions: Sequence[float], *, accuracies: Sequence[float]) ->
         accuracies: the model's test accuracy at the same epochs.
 
     Example:
+        >>> from zorro.metrics import faithfulness
         >>> round(faithfulness([0.2, 0.5, 0.4], accuracies=[0.3, 0.6, 0.9]), 4)  # (2 − 1) / 3
         0.3333
 

@@ -39,10 +39,18 @@ def fidelity_plus_acc(
 ) -> float:
     """Return 1 if the prediction changes when the explanation is removed, otherwise 0.
 
-    [Φ(X∖S) ≠ Φ(X)] (Appendix C.3, Fidelity+acc). The arguments are those of `validity`.
+    [Φ(X∖S) ≠ Φ(X)] (Appendix C.3, Fidelity+acc).
+
+    Args:
+        scores: maps a feature matrix (n, d) to the query's class scores (C,).
+        x: (n, d).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
+        baseline: what takes the place of what is removed: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_plus_acc
         >>> x = torch.tensor([[3.0], [-1.0], [-1.0]])
         >>> scores = lambda x: torch.stack([-x.sum(), x.sum()])
         >>> first = torch.tensor([True, False, False])
@@ -64,11 +72,18 @@ def fidelity_minus_acc(
 ) -> float:
     """Return 1 if the prediction changes when only the explanation is kept, otherwise 0.
 
-    [Φ(S) ≠ Φ(X)] = 1 − validity (Appendix C.3, Fidelity−acc). The arguments are those of
-    `validity`.
+    [Φ(S) ≠ Φ(X)] = 1 − validity (Appendix C.3, Fidelity−acc).
+
+    Args:
+        scores: maps a feature matrix (n, d) to the query's class scores (C,).
+        x: (n, d).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
+        baseline: what takes the place of what is not kept: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_minus_acc
         >>> x = torch.tensor([[3.0], [-1.0], [-1.0]])
         >>> scores = lambda x: torch.stack([-x.sum(), x.sum()])
         >>> last = torch.tensor([False, False, True])
@@ -91,18 +106,18 @@ def fidelity_plus_prob(
     """How much probability the predicted class loses when the explanation is removed.
 
     h(X) − h(X∖S), h the probability of the class predicted for X (Appendix C.3, Fidelity+prob).
-    The other arguments are those of `validity`.
 
     Args:
         scores: maps a feature matrix (n, d) to the query's class scores (C,).
         x: (n, d).
-        nodes: (n,).
-        features: (d,).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
         return_type: what `scores` returns, "logits", "log_probs" or "probs".
-        baseline: "zeros" or (d,).
+        baseline: what takes the place of what is removed: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_plus_prob
         >>> x = torch.tensor([[0.6], [0.3]])
         >>> scores = lambda x: torch.stack([1 - x.sum(), x.sum()])
         >>> masks = {"nodes": torch.tensor([True, False]), "features": torch.tensor([True])}
@@ -126,10 +141,18 @@ def fidelity_minus_prob(
     """How much probability the predicted class loses when only the explanation is kept.
 
     h(X) − h(S), h the probability of the class predicted for X (Appendix C.3, Fidelity−prob).
-    The arguments are those of `fidelity_plus_prob`.
+
+    Args:
+        scores: maps a feature matrix (n, d) to the query's class scores (C,).
+        x: (n, d).
+        nodes: (n,), the explanation's nodes, hard or soft with values between 0 and 1.
+        features: (d,), its features; all ones for a method that selects only nodes.
+        return_type: what `scores` returns, "logits", "log_probs" or "probs".
+        baseline: what takes the place of what is not kept: "zeros" or one value a feature (d,).
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import fidelity_minus_prob
         >>> x = torch.tensor([[0.6], [0.3]])
         >>> scores = lambda x: torch.stack([1 - x.sum(), x.sum()])
         >>> masks = {"nodes": torch.tensor([True, False]), "features": torch.tensor([True])}

@@ -27,6 +27,7 @@ def ground_truth_accuracy(selected: Tensor, *, truth: Tensor) -> float:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import ground_truth_accuracy
         >>> truth = torch.tensor([True, True, False, False])
         >>> ground_truth_accuracy(torch.tensor([True, False, False, False]), truth=truth)
         0.75
@@ -47,6 +48,7 @@ def ground_truth_precision(selected: Tensor, *, truth: Tensor) -> float:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import ground_truth_precision
         >>> truth = torch.tensor([True, True, False, False])
         >>> ground_truth_precision(torch.tensor([True, False, False, True]), truth=truth)
         0.5
@@ -65,6 +67,7 @@ def ground_truth_recall(selected: Tensor, *, truth: Tensor) -> float:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import ground_truth_recall
         >>> truth = torch.tensor([True, True, False, False])
         >>> ground_truth_recall(torch.tensor([True, False, False, True]), truth=truth)
         0.5
@@ -86,6 +89,7 @@ def ground_truth_jaccard(selected: Tensor, *, truth: Tensor) -> float:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import ground_truth_jaccard
         >>> truth = torch.tensor([True, True, False, False])
         >>> ground_truth_jaccard(torch.tensor([True, False, False, False]), truth=truth)
         0.5
@@ -108,6 +112,7 @@ def ground_truth_auroc(scores: Tensor, *, truth: Tensor) -> float:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import ground_truth_auroc
         >>> truth = torch.tensor([True, True, False, False])
         >>> ground_truth_auroc(torch.tensor([0.9, 0.4, 0.4, 0.1]), truth=truth)
         0.875

@@ -19,8 +19,13 @@ def top_k(mask: Tensor, *, k: int) -> Tensor:
 
     For example the five most important nodes (Section 6.3.1). Zeros rank like any other value.
 
+    Args:
+        mask: (m,), soft.
+        k: at least 1.
+
     Example:
         >>> import torch
+        >>> from zorro.metrics import top_k
         >>> top_k(torch.tensor([0.2, 0.9, 0.2, 0.5]), k=3)
         tensor([ True,  True, False,  True])
 
@@ -41,8 +46,13 @@ def top_fraction(mask: Tensor, *, fraction: float) -> Tensor:
     paper's S-0.5 is `fraction=0.5`, its S-0.7 is `fraction=0.3`. The paper rounds down too but
     selects nothing where that gives 0, and leaves such queries out of its mean sparsity.
 
+    Args:
+        mask: (m,), soft.
+        fraction: above 0 and at most 1.
+
     Example:
         >>> import torch
+        >>> from zorro.metrics import top_fraction
         >>> top_fraction(torch.tensor([0.1, 0.4, 0.3, 0.2, 0.5]), fraction=0.5)
         tensor([False,  True, False, False,  True])
         >>> top_fraction(torch.tensor([0.1, 0.4]), fraction=0.3)
@@ -64,8 +74,13 @@ def normalise_and_threshold(mask: Tensor, *, threshold: float = 0.01) -> Tensor:
     so the least important element is never selected. A constant mask has no range: all its
     elements are selected if its value is positive, none otherwise.
 
+    Args:
+        mask: (m,), soft.
+        threshold: at least 0 and below 1.
+
     Example:
         >>> import torch
+        >>> from zorro.metrics import normalise_and_threshold
         >>> normalise_and_threshold(torch.tensor([2.0, 2.005, 2.5, 3.0]))
         tensor([False, False,  True,  True])
 

@@ -25,6 +25,7 @@ def homophily(selected: Tensor, *, query: int, labels: Tensor) -> float:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import homophily
         >>> selected = torch.tensor([True, True, True, False])
         >>> homophily(selected, query=0, labels=torch.tensor([2, 2, 1, 2]))
         0.5

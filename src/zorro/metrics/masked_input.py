@@ -41,11 +41,11 @@ def class_scores(scores: ClassScores, x: Tensor) -> Tensor:
     if not isinstance(output, Tensor) or output.dim() != 1 or output.numel() < 2:
         came = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
         raise ModelError(
-            f"scores must return the query's class scores, a tensor (C,) with C ≥ 2; it returned "
+            f"scores: expected the query's class scores, a tensor (C,) with C ≥ 2, got "
             f"{came}: select the query's row, and give a one-score model a second class"
         )
     if bool(output.isnan().any()):
-        raise ModelError("scores returned NaN: check the model and the baseline")
+        raise ModelError("scores: expected numbers, got NaN: check the model and the baseline")
     return output
 
 

@@ -45,11 +45,12 @@ def robust_fidelity_plus_acc(
         scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
         selected: (m,), hard; the explanation's edges.
         alpha: α₁, the probability with which each of them is removed.
-        samples: how many.
+        samples: how many graphs are drawn.
         seed: of the draws.
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_plus_acc
         >>> scores = lambda there: torch.stack([torch.tensor(0.5), there[0].float()])
         >>> first = torch.tensor([True, False])
         >>> robust_fidelity_plus_acc(scores, first, alpha=1.0)
@@ -72,11 +73,18 @@ def robust_fidelity_minus_acc(
 ) -> float:
     """How often the prediction changes when some edges outside of the explanation are removed.
 
-    Fid_{α₂,−} with events. The arguments are those of `robust_fidelity_plus_acc`, but `alpha` is
-    α₂, the probability with which each edge outside of the explanation stays.
+    Fid_{α₂,−} with events.
+
+    Args:
+        scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
+        selected: (m,), hard; the explanation's edges.
+        alpha: α₂, the probability with which each edge outside of the explanation stays.
+        samples: how many graphs are drawn.
+        seed: of the draws.
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_minus_acc
         >>> scores = lambda there: torch.stack([torch.tensor(0.5), there[0].float()])
         >>> robust_fidelity_minus_acc(scores, torch.tensor([True, False]))
         0.0
@@ -99,11 +107,19 @@ def robust_fidelity_plus_prob(
 ) -> float:
     """How much probability the predicted class loses when some of the explanation is removed.
 
-    Fid_{α₁,+} with probabilities. The arguments are those of `robust_fidelity_plus_acc`, and
-    `return_type`: what `scores` returns, "logits", "log_probs" or "probs".
+    Fid_{α₁,+} with probabilities.
+
+    Args:
+        scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
+        selected: (m,), hard; the explanation's edges.
+        return_type: what `scores` returns, "logits", "log_probs" or "probs".
+        alpha: α₁, the probability with which each of the explanation's edges is removed.
+        samples: how many graphs are drawn.
+        seed: of the draws.
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_plus_prob
         >>> scores = lambda there: torch.stack([0.9 - 0.8 * there[0], 0.1 + 0.8 * there[0]])
         >>> first = torch.tensor([True, False])
         >>> round(robust_fidelity_plus_prob(scores, first, return_type="probs", alpha=1.0), 4)
@@ -125,11 +141,19 @@ def robust_fidelity_minus_prob(
 ) -> float:
     """How much probability the predicted class loses when some other edges are removed.
 
-    Fid_{α₂,−} with probabilities. The arguments are those of `robust_fidelity_minus_acc`, and
-    `return_type`: what `scores` returns, "logits", "log_probs" or "probs".
+    Fid_{α₂,−} with probabilities.
+
+    Args:
+        scores: maps which edges are there, (m,) bool, to the query's class scores (C,).
+        selected: (m,), hard; the explanation's edges.
+        return_type: what `scores` returns, "logits", "log_probs" or "probs".
+        alpha: α₂, the probability with which each edge outside of the explanation stays.
+        samples: how many graphs are drawn.
+        seed: of the draws.
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import robust_fidelity_minus_prob
         >>> scores = lambda there: torch.stack([0.9 - 0.8 * there[0], 0.1 + 0.8 * there[0]])
         >>> second = torch.tensor([False, True])
         >>> round(robust_fidelity_minus_prob(scores, second, return_type="probs", alpha=0.0), 4)

@@ -21,6 +21,7 @@ def effective_size(mask: Tensor) -> float:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import effective_size
         >>> round(effective_size(torch.tensor([True, False, True, True])), 4)  # log 3
         1.0986
         >>> effective_size(torch.tensor([0.0, 0.7, 0.0]))

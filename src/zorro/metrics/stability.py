@@ -13,7 +13,11 @@ def stability(fidelity: float) -> float:
     γ = 1 / (1 + p (1 − p)) (Section 4.1, Theorem 1). It is 1 at p = 1 and also at p = 0: an
     explanation that is never valid does not vary either, so read it beside the fidelity.
 
+    Args:
+        fidelity: the RDT-fidelity, between 0 and 1.
+
     Example:
+        >>> from zorro.metrics import stability
         >>> stability(0.5)
         0.8
         >>> stability(1.0)

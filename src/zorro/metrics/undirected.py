@@ -24,6 +24,7 @@ class UndirectedEdges:
 
     Example:
         >>> import torch
+        >>> from zorro.metrics import UndirectedEdges
         >>> edges = UndirectedEdges.of(torch.tensor([[0, 1, 2], [1, 0, 1]]))
         >>> edges.ends.tolist()
         [[0, 1], [1, 2]]

@@ -24,7 +24,8 @@ def validity(
         scores: maps a feature matrix (n, d) to the query's class scores (C,).
         x: (n, d).
         nodes: (n,), hard or soft with values between 0 and 1.
-        features: (d,), hard or soft likewise; all ones for a method that selects only nodes.
+        features: (d,), hard or soft with values between 0 and 1; all ones for a method that selects
+            only nodes.
         baseline: B, "zeros" or one value a feature (d,), for example the feature means of the
             whole data set, `data.x.mean(dim=0)`.
 
@@ -32,6 +33,7 @@ def validity(
         Three nodes with one feature; the query's class is 1 where their sum exceeds 0.
 
         >>> import torch
+        >>> from zorro.metrics import validity
         >>> x = torch.tensor([[3.0], [-1.0], [-1.0]])
         >>> scores = lambda x: torch.stack([-x.sum(), x.sum()])
         >>> nodes, features = torch.tensor([True, False, False]), torch.tensor([True])

@@ -64,8 +64,8 @@ def _named(output: Any, name: str) -> Any:
         )
     if isinstance(output, Tensor) or not hasattr(output, name):
         raise InputError(
-            f"output: {name!r} names a part of a dictionary, and the model returns "
-            f"{type(output).__name__}"
+            f"output: expected a column or a function, since the model returns "
+            f"{type(output).__name__}, got {name!r}, which names a part of a dictionary"
         )
     return getattr(output, name)
 

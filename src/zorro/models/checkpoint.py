@@ -150,7 +150,7 @@ def save(path: str | Path, model: nn.Module, record: Mapping[str, Any]) -> None:
     """
     path = Path(path)
     if path.suffix != SUFFIX:
-        raise InputError(f"path must end in {SUFFIX}, got {path}")
+        raise InputError(f"path: expected one that ends in {SUFFIX}, got {path}")
     weights = safetensors.torch.save(
         # Copies, because safetensors refuses two names for one tensor.
         {name: tensor.cpu().clone().contiguous() for name, tensor in model.state_dict().items()}
@@ -160,7 +160,7 @@ def save(path: str | Path, model: nn.Module, record: Mapping[str, Any]) -> None:
             {**record, "versions": _versions(), "weights_sha256": _digest(weights)}, indent=2
         )
     except (TypeError, ValueError) as error:
-        raise InputError(f"record must hold only what JSON can hold: {error}") from error
+        raise InputError(f"record: expected only what JSON can hold, got more: {error}") from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, weights)
@@ -191,7 +191,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     except ValueError as error:
         raise CheckpointError(f"{beside} is not readable JSON ({error})") from error
     if not isinstance(record, dict):
-        raise CheckpointError(f"{beside} must hold a JSON object, got {type(record).__name__}")
+        raise CheckpointError(f"{beside}: expected a JSON object, got {type(record).__name__}")
     if record.get("weights_sha256") != _digest(_bytes(Path(path))):
         raise CheckpointError(f"{beside} describes other weights than those in {path}: train again")
     return record

@@ -19,6 +19,18 @@ from zorro.graph.validation import check_edge_tensor
 class EdgeInputs:
     """The edge-level tensors of a graph, by what becomes of them.
 
+    >>> import torch
+    >>> from torch_geometric.nn import GCNConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import edge_inputs
+    >>> club = karate_club()
+    >>> club.edge_weight = club.edge_attr = torch.ones(club.num_edges)
+    >>> inputs = edge_inputs(GCNConv(4, 4), club)
+    >>> print(inputs)
+    edge_weight is passed to the model; edge_attr is ignored: the model takes no such argument
+    >>> list(inputs.passed), inputs.ignored
+    (['edge_weight'], ('edge_attr',))
+
     Args:
         passed: those that the model takes; they are its further keyword arguments.
         ignored: names of those that it does not take.
@@ -42,6 +54,15 @@ def edge_inputs(
     """Return the edge-level tensors of `data` that `model.forward` takes, by their names.
 
     Raises `InputError` where `forward` cannot do without an argument that `data` has not.
+
+    >>> import torch
+    >>> from torch_geometric.nn import GATConv
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import edge_inputs
+    >>> club = karate_club()
+    >>> club.edge_weight, club.edge_attr = torch.ones(156), torch.ones(156, 2)
+    >>> print(edge_inputs(GATConv(4, 4, edge_dim=2), club))
+    edge_attr is passed to the model; edge_weight is ignored: the model takes no such argument
 
     Args:
         model: called as `model(x, edge_index, …)`; its signature says what else it takes.

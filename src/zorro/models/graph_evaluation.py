@@ -20,6 +20,26 @@ def graph_accuracy(model: nn.Module, dataset: GraphDataset) -> dict[str, float]:
 
     The model is called as `model(x, edge_index, batch=…)`, and gets those of `edge_weight`,
     `edge_attr` and `edge_type` that the graphs have and it takes. It is left as it was.
+
+    >>> import torch
+    >>> from torch import nn
+    >>> from torch_geometric.data import Data
+    >>> from torch_geometric.nn import global_add_pool
+    >>> from zorro.data import load_graphs
+    >>> from zorro.models import graph_accuracy
+    >>> class MostFrequent(nn.Module):
+    ...     def forward(self, x, edge_index, batch):
+    ...         return global_add_pool(x, batch)
+    >>> alone = torch.empty(2, 0, dtype=torch.long)
+    >>> graphs = [
+    ...     Data(x=torch.eye(2)[[c]], edge_index=alone, y=torch.tensor(c)) for c in (0, 1) * 10
+    ... ]
+    >>> graph_accuracy(MostFrequent(), load_graphs(graphs))
+    {'train': 1.0, 'val': 1.0, 'test': 1.0}
+
+    Args:
+        model: called as `model(x, edge_index, batch=…)`.
+        dataset: graphs with classes, and a split.
     """
     if not dataset.has_classes:
         raise InputError(f"dataset: expected graphs with classes, got {dataset.name} without")
@@ -37,6 +57,28 @@ def graph_errors(model: nn.Module, dataset: GraphDataset) -> dict[str, dict[str,
 
     `rmse` is the root of the mean squared error, `r2` the share of the part's variance that is not
     in these errors. The model is called as for `graph_accuracy`.
+
+    >>> import torch
+    >>> from torch import nn
+    >>> from torch_geometric.data import Data
+    >>> from torch_geometric.nn import global_add_pool
+    >>> from zorro.data import load_graphs
+    >>> from zorro.models import graph_errors
+    >>> class Size(nn.Module):
+    ...     def forward(self, x, edge_index, batch):
+    ...         return global_add_pool(x, batch)
+    >>> alone = torch.empty(2, 0, dtype=torch.long)
+    >>> graphs = [
+    ...     Data(x=torch.ones(n, 1), edge_index=alone, y=torch.tensor(n + 0.5))
+    ...     for n in range(1, 21)
+    ... ]
+    >>> errors = graph_errors(Size(), load_graphs(graphs))  # each is half a node off
+    >>> errors["test"]["rmse"], list(errors)
+    (0.5, ['train', 'val', 'test'])
+
+    Args:
+        model: called as `model(x, edge_index, batch=…)`, returns one value per graph (B, 1).
+        dataset: graphs with values, and a split.
     """
     if dataset.has_classes:
         raise InputError(f"dataset: expected graphs with values, got {dataset.name} with classes")

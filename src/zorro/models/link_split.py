@@ -28,6 +28,19 @@ class LinkSplit:
     `edge_index` carries messages: never the links of a later part. `edge_label_index` (2, k) are
     the links that are asked about and `edge_label` (k,) says which are there: all in `train`, half
     of them in `val` and `test`.
+
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import split_links
+    >>> split = split_links(karate_club())
+    >>> asked = split.test.edge_label_index[:, 0]
+    >>> known = {tuple(edge) for edge in split.test.edge_index.t().tolist()}
+    >>> split.test.edge_label[0], tuple(asked.tolist()) in known
+    (tensor(1.), False)
+
+    Args:
+        train: links to learn from; its `edge_index` are the same links.
+        val: links and pairs that are none, to choose by.
+        test: links and pairs that are none, to test with.
     """
 
     train: Data
@@ -39,6 +52,14 @@ def split_links(data: Data, *, seed: int = 0) -> LinkSplit:
     """Return a random split of a graph's links: 85 % to train on, 5 % to choose by, 10 % to test.
 
     Where each edge stands in both directions, a link is both of them.
+
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import split_links
+    >>> split = split_links(karate_club())  # 78 links
+    >>> [part.edge_label_index.size(1) for part in (split.train, split.val, split.test)]
+    [68, 6, 14]
+    >>> split.test.edge_label.sum(), split.test.edge_label.numel()  # half of them are links
+    (tensor(7.), 14)
 
     Args:
         data: with `x` (N, d) and `edge_index` (2, E), perhaps a row per edge of other things.

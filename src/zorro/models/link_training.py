@@ -25,10 +25,18 @@ from zorro.models.training import TrainingSettings
 
 @dataclass(frozen=True, kw_only=True)
 class LinkTrainingSettings(TrainingSettings):
-    """How a model of links is trained; `seed` fixes the pairs that are no links too.
+    """How a model of links is trained.
 
+    >>> from zorro.models import LinkTrainingSettings
     >>> LinkTrainingSettings(epochs=5).width
     64
+
+    Args:
+        epochs: passes over the training links.
+        learning_rate: of Adam.
+        weight_decay: of Adam, on all weights.
+        seed: of the initial weights, the dropout and the pairs that are no links.
+        width: in how many numbers a node is encoded.
     """
 
     epochs: int = 200
@@ -52,6 +60,13 @@ def train_links(
 
     Its weights are those of the epoch after which the AUC on `split.val` was greatest. Training
     runs on the device that holds the graph.
+
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import LinkTrainingSettings, link_auc, split_links, train_links
+    >>> split = split_links(karate_club())
+    >>> model = train_links("gcn", split, LinkTrainingSettings(epochs=20, width=8))
+    >>> link_auc(model, split.test) > 0.5
+    True
 
     Args:
         architecture: what `build` takes at link level.
@@ -92,6 +107,19 @@ def link_auc(model: nn.Module, part: Data) -> float:
 
     The model gets those of `edge_weight`, `edge_attr` and `edge_type` that the graph has and it
     takes. It is left as it was.
+
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from zorro.models import link_auc
+    >>> class SameCommunity(torch.nn.Module):
+    ...     def forward(self, x, edge_index, edge_label_index):
+    ...         u, v = x[edge_label_index]
+    ...         return (u * v).sum(1)
+    >>> part = Data(x=torch.eye(2)[[0, 0, 1, 1]], edge_index=torch.empty(2, 0, dtype=torch.long))
+    >>> part.edge_label_index = torch.tensor([[0, 2, 0, 0], [1, 3, 2, 3]])
+    >>> part.edge_label = torch.tensor([1, 1, 0, 0])  # 0–1 and 2–3 are links, 0–2 and 0–3 are none
+    >>> link_auc(SameCommunity(), part)
+    1.0
 
     Args:
         model: of links, as `zorro.Zorro.of_links` takes it; returns one number per link.

@@ -67,6 +67,7 @@ def build(
 ) -> nn.Module:
     """Return an untrained model whose initial weights are drawn with `seed`.
 
+    >>> from zorro.models import build
     >>> type(build("gcn", 10, 2)).__name__
     'GCN'
     >>> type(build("gcn", 10, 2, level="graph", pooling="max")).__name__
@@ -98,7 +99,7 @@ def construct(
     check_choice("level", level, _ARCHITECTURES)
     for name, value in (("in_channels", in_channels), ("out_channels", out_channels)):
         if value < 1:
-            raise InputError(f"{name} must be at least 1, got {value}")
+            raise InputError(f"{name}: expected at least 1, got {value}")
     factory = factory_of(architecture, level=level)
     given = [f"{in_channels}, {out_channels}", *(f"{k}={v!r}" for k, v in options.items())]
     return _built(
@@ -118,6 +119,17 @@ def build_hetero(
     seed: int = 0,
 ) -> nn.Module:
     """Return an untrained model of a graph of several types.
+
+    >>> import torch
+    >>> from torch_geometric.data import HeteroData
+    >>> from zorro.models import build_hetero
+    >>> data = HeteroData()
+    >>> data["paper"].x = torch.eye(2).repeat(6, 1)  # twelve papers of two fields
+    >>> data["author"].x = torch.arange(2)  # a vector is learnt for each
+    >>> data["paper", "by", "author"].edge_index = torch.tensor([[0, 2, 1, 3, 5], [0, 0, 1, 1, 1]])
+    >>> model = build_hetero("hetero-sage", data, "author", 2)
+    >>> model(data.x_dict, data.edge_index_dict).shape
+    torch.Size([2, 2])
 
     Args:
         architecture: one of `HETERO_MODELS`, "package.module:Class" for a class or function of
@@ -192,7 +204,7 @@ def _find(name: str, known: Mapping[str, Callable[..., nn.Module]]) -> Factory:
     if name.lower() in known:
         return known[name.lower()]
     raise InputError(
-        f'model must be one of {", ".join(known)} or "package.module:Class", got '
+        f'model: expected one of {", ".join(known)} or "package.module:Class", got '
         f"{name!r}{hint(name, known)}"
     )
 
@@ -203,14 +215,18 @@ def _imported(name: str) -> Factory:
         found: Any = importlib.import_module(module_name)
     except Exception as error:  # whatever the module does when it is imported
         raise InputError(
-            f"model {name!r}: {module_name!r} cannot be imported ({error}): install it, or put "
-            f"its folder on PYTHONPATH"
+            f"model: expected a module that can be imported, got {name!r} ({error}): install "
+            f"{module_name!r}, or put its folder on PYTHONPATH"
         ) from error
     for part in path.split("."):
         if not hasattr(found, part):
-            raise InputError(f"model {name!r}: there is no {path!r} in {module_name!r}")
+            raise InputError(
+                f"model: expected a name in {module_name!r}, got {path!r}, which is not in it"
+            )
         found = getattr(found, part)
     if not callable(found):
-        raise InputError(f"model {name!r} must be a class or function, got {type(found).__name__}")
+        raise InputError(
+            f"model: expected a class or function, got {name!r}, a {type(found).__name__}"
+        )
     factory: Factory = found
     return factory

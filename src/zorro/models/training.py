@@ -27,7 +27,19 @@ _WITH_MOTIFS = ("ba-shapes", "tree-cycles", "tree-grid")
 class TrainingSettings:
     """How a model is trained; the defaults are the paper's for real data sets.
 
-    `seed` fixes the initial weights and the dropout.
+    >>> from zorro.models import TrainingSettings
+    >>> TrainingSettings(epochs=50, weight_decay=0.0005)
+    TrainingSettings(epochs=50, learning_rate=0.01, weight_decay=0.0005, seed=0)
+    >>> TrainingSettings(epochs=0)
+    Traceback (most recent call last):
+        ...
+    zorro.errors.InputError: epochs: expected at least 1, got 0
+
+    Args:
+        epochs: passes over the training nodes.
+        learning_rate: of Adam.
+        weight_decay: of Adam, on all weights.
+        seed: of the initial weights and the dropout.
     """
 
     epochs: int = 200
@@ -37,11 +49,11 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
-            raise InputError(f"epochs must be at least 1, got {self.epochs}")
+            raise InputError(f"epochs: expected at least 1, got {self.epochs}")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise InputError(f"learning_rate must be a number above 0, got {self.learning_rate}")
+            raise InputError(f"learning_rate: expected a number above 0, got {self.learning_rate}")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise InputError(f"weight_decay must be a number ≥ 0, got {self.weight_decay}")
+            raise InputError(f"weight_decay: expected a number ≥ 0, got {self.weight_decay}")
         check_seed(self.seed)
 
 
@@ -54,8 +66,13 @@ def paper_settings(dataset: str, *, seed: int = 0) -> TrainingSettings:
     The weights of the paper's own models for the citation data sets have the magnitudes that a
     weight decay of .0005 gives, not the stated .005; benchmarks/accuracy.py measures both.
 
+    >>> from zorro.models import paper_settings
     >>> paper_settings("ba-community").epochs
     2000
+
+    Args:
+        dataset: its name.
+        seed: of the initial weights and the dropout.
     """
     name = canonical_name(dataset)
     if name in _WITH_MOTIFS:
@@ -84,21 +101,35 @@ def train(
 ) -> nn.Module:
     """Return a model trained with Adam on all of `data.train_mask` at once, in eval mode.
 
-    `architecture` is what `build` takes. Training runs on the device that holds `data`. Of its
-    `edge_weight`, `edge_attr` and `edge_type` the model gets those that it takes;
-    `on_inputs(inputs)` is told which before training begins. `on_epoch(epoch, loss)` is called
-    after each epoch, the first being 1.
+    Of the graph's `edge_weight`, `edge_attr` and `edge_type` the model gets those that it takes.
+
+    >>> from zorro.data import karate_club
+    >>> from zorro.models import TrainingSettings, accuracy, train
+    >>> club = karate_club()  # one member of each community is in train_mask
+    >>> model = train("gcn", club, TrainingSettings(epochs=30))
+    >>> type(model).__name__, model.training
+    ('GCN', False)
+    >>> accuracy(model, club, club.train_mask)
+    1.0
+
+    Args:
+        architecture: what `build` takes.
+        data: with `y` and `train_mask`; training runs on the device that holds it.
+        settings: of the training.
+        on_inputs: told which of the graph's edge-level tensors the model gets, before training
+            begins.
+        on_epoch: called as `on_epoch(epoch, loss)` after each epoch, the first being 1.
     """
     if isinstance(data, StoredGraph):
         raise InputError(
-            "data: a stored graph can be explained but not trained on, which would run the model "
-            "on all of it: give the graph that it was made from"
+            "data: expected a graph in memory, got a stored one, which can be explained but not "
+            "trained on: give the graph that it was made from"
         )
     check_graph(data.x, data.edge_index)
     check_labels(data.y, nodes=data.num_nodes)
     check_mask("train_mask", data.get("train_mask"), nodes=data.num_nodes)
     if not bool(data.train_mask.any()):
-        raise InputError("train_mask must hold at least one node, got none")
+        raise InputError("train_mask: expected at least one node, got none")
     with seeded(settings.seed, data.x.device):
         model = construct(architecture, data.num_features, int(data.y.max()) + 1)
         model.to(data.x.device).train()

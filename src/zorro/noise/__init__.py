@@ -40,12 +40,35 @@ __all__ = [
 
 @runtime_checkable
 class Noise(Protocol):
-    """A distribution of feature values whose draws are fixed by seed, query and sample."""
+    """A distribution of feature values whose draws are fixed by seed, query and sample.
+
+    >>> import torch
+    >>> class Flip:
+    ...     name = "flip"
+    ...
+    ...     def draw(self, candidates, *, seed, query, samples):
+    ...         each = [torch.Generator().manual_seed(seed + query + s) for s in samples]
+    ...         flips = [torch.rand(candidates.shape, generator=g) < 0.5 for g in each]
+    ...         return torch.where(torch.stack(flips), 1 - candidates, candidates)
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> Zorro(SimpleConv(), club.x, club.edge_index, noise=Flip()).explain(11)
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+    """
 
     name: str
 
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
-        """Return the noise (S, n, d) of `samples` for candidates with features (n, d)."""
+        """Return the noise (S, n, d) of `samples` for candidates with features (n, d).
+
+        Args:
+            candidates: (n, d), their true features.
+            seed: of the noise.
+            query: the key of what is explained.
+            samples: which; what is drawn for one does not depend on the others.
+        """
         ...
 
 
@@ -66,6 +89,18 @@ def resolve(
     noise: str | Noise | NoiseFunction, x: Tensor | Features, *, groups: Tensor | None = None
 ) -> Noise:
     """Return the noise that a name, a noise object or a user's function stands for.
+
+    >>> import torch
+    >>> from zorro.noise import resolve
+    >>> x = torch.tensor([[0.0, 2.0], [1.0, 4.0]])
+    >>> resolve("means", x).draw(x, seed=0, query=0, samples=range(1))
+    tensor([[[0.5000, 3.0000],
+             [0.5000, 3.0000]]])
+    >>> def negated(candidates, samples, generator):
+    ...     return -candidates.expand(samples, -1, -1)
+    >>> resolve(negated, x).draw(x, seed=0, query=0, samples=range(1))
+    tensor([[[-0., -2.],
+             [-1., -4.]]])
 
     Args:
         noise: one of `NOISES`; an object with `draw`; or a function
@@ -97,6 +132,17 @@ def resolve_by_type(
     """Return the noise of a graph of several types, each refilled from its own nodes.
 
     Columns that only tell nodes apart are drawn together: those of another node of the type.
+
+    >>> import torch
+    >>> from torch_geometric.data import HeteroData
+    >>> from zorro.graph.packed import pack
+    >>> from zorro.noise import resolve_by_type
+    >>> data = HeteroData()
+    >>> data["author"].x, data["paper"].x = torch.ones(2, 1), torch.eye(2).repeat(2, 1)
+    >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1], [0, 2]])
+    >>> graph, packing = pack(data, {}, directed=None)
+    >>> resolve_by_type({"paper": "rows"}, graph.features, packing).name
+    'column-marginals, rows'
 
     Args:
         noise: of all types, or by type; `"column-marginals"` for types that are not named.
@@ -149,6 +195,17 @@ def draws_of(
 ) -> Draws:
     """Draw the noise of one query, sparse where the distribution is.
 
+    >>> import torch
+    >>> from zorro.noise import draws_of, resolve
+    >>> x = torch.eye(4)
+    >>> noise = resolve("rows", x)
+    >>> draws = draws_of(noise, x[:2], seed=0, query=7, samples=range(100), memory=1 << 20)
+    >>> draws.shape  # samples, nodes, features
+    (100, 2, 4)
+    >>> rows = draws.matrices(torch.arange(100))
+    >>> bool((rows.sum(2) == 1).all())  # each is a row of x
+    True
+
     Args:
         noise: the distribution.
         candidates: (n, d), the candidates' true features.
@@ -190,6 +247,23 @@ def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
     """Return noise (S, n, d) for any number of nodes with features (n, d), all of one type.
 
     Some nodes at a time, where a distribution may draw more samples than it is asked for.
+
+    >>> import torch
+    >>> from zorro.noise import redraw, resolve
+    >>> x = torch.eye(4)
+    >>> some = redraw(resolve("column-marginals", x), x, seed=0, query=7, samples=range(200))
+    >>> some.shape
+    torch.Size([200, 4, 4])
+    >>> more = redraw(resolve("column-marginals", x), x, seed=0, query=7, samples=range(100, 200))
+    >>> torch.equal(some[100:], more)  # a sample does not depend on the others
+    True
+
+    Args:
+        noise: the distribution.
+        x: (n, d), the nodes' true features.
+        seed: of the noise.
+        query: the key of what is explained.
+        samples: which.
     """
     if x.size(0) == 0:
         return x.new_empty(len(samples), *x.shape)
@@ -207,7 +281,7 @@ def _drawn(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
     drawn = noise.draw(x, seed=seed, query=query, samples=samples)
     if not x.is_floating_point() and drawn.dtype != x.dtype:
         raise InputError(
-            f"noise: {noise.name} must draw {x.dtype}, as the features are, got {drawn.dtype}"
+            f"noise: expected {x.dtype} of {noise.name}, as the features are, got {drawn.dtype}"
         )
     return drawn
 
@@ -219,8 +293,9 @@ def _zeros(features: Features) -> Tensor:
 def _real(noise: str, features: Features) -> Features:
     if not features.dtype.is_floating_point:
         raise InputError(
-            f"noise: {noise!r} gives numbers between the values of {features.dtype} features, "
-            "which may be no categories at all: use 'column-marginals', 'rows' or a function"
+            f"noise: expected 'column-marginals', 'rows' or a function for {features.dtype} "
+            f"features, got {noise!r}, whose numbers lie between the values and may be no "
+            "categories at all"
         )
     return features
 
@@ -228,7 +303,9 @@ def _real(noise: str, features: Features) -> Features:
 def _dense(noise: str, features: Features) -> Tensor:
     x = features.in_memory
     if x is None:
-        raise InputError(f"noise: {noise!r} needs features in memory, got stored ones")
+        raise InputError(f"noise: expected features in memory for {noise!r}, got stored ones")
     if x.layout != torch.strided:
-        raise InputError(f"noise: {noise!r} needs dense features: pass x.to_dense()")
+        raise InputError(
+            f"noise: expected dense features for {noise!r}, got sparse ones: pass x.to_dense()"
+        )
     return x

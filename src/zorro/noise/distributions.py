@@ -94,7 +94,7 @@ class FromFunction:
         expected = (BLOCK, *candidates.shape)
         if not isinstance(drawn, Tensor) or tuple(drawn.shape) != expected:
             came = tuple(drawn.shape) if isinstance(drawn, Tensor) else type(drawn).__name__
-            raise InputError(f"noise: {self.name} must return a tensor {expected}, got {came}")
+            raise InputError(f"noise: expected a tensor {expected} of {self.name}, got {came}")
         # Cut to integers, most draws would be zero.
         return drawn.to(candidates) if candidates.is_floating_point() else drawn
 

@@ -12,7 +12,23 @@ _COST = 5.0  # nanoseconds a number that is read from memory and multiplied
 
 
 class Draws(Protocol):
-    """Noise Z (S, n, d) of one query, in whatever form suits its distribution."""
+    """Noise Z (S, n, d) of one query, in whatever form suits its distribution.
+
+    >>> import torch
+    >>> from zorro.noise import draws_of, resolve
+    >>> x = torch.tensor([[0.0, 5.0], [1.0, 5.0]])
+    >>> draws = draws_of(
+    ...     resolve("column-marginals", x), x, seed=0, query=0, samples=range(3), memory=1 << 20
+    ... )
+    >>> draws.shape
+    (3, 2, 2)
+    >>> draws.columns(torch.tensor([1]))  # all that column 1 has
+    tensor([[[5., 5., 5.],
+             [5., 5., 5.]]])
+    >>> noise = draws.matrices(torch.arange(3))
+    >>> torch.equal(draws.times(torch.eye(2)), noise.transpose(0, 1))
+    True
+    """
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -25,7 +41,12 @@ class Draws(Protocol):
         ...
 
     def columns(self, columns: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return some columns of some nodes (v,), all when None, as (k, v, S)."""
+        """Return some columns of some nodes (v,), all when None, as (k, v, S).
+
+        Args:
+            columns: (k,), which.
+            rows: (v,), of which candidates.
+        """
         ...
 
     def matrices(self, samples: Tensor) -> Tensor:
@@ -37,7 +58,12 @@ class Draws(Protocol):
         ...
 
     def transposed_times(self, values: Tensor, rows: Tensor) -> Tensor:
-        """Return Σ_s Z_sᵀ V_s over some rows (v,) of Z, for values (v, S, h), as (d, h)."""
+        """Return Σ_s Z_sᵀ V_s over some rows (v,) of Z, for values (v, S, h), as (d, h).
+
+        Args:
+            values: (v, S, h), by which each row's noise is multiplied.
+            rows: (v,), which candidates they belong to.
+        """
         ...
 
     def only(self, samples: Tensor) -> Draws:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zorro.elements import EDGE_ATTRIBUTES, Selection
 from zorro.elements.edges import EdgeElements
-from zorro.graph.extras import Extras
+from zorro.graph.model_inputs import ModelInputs
 from zorro.noise.streams import key_of, words
 
 _PRESENCE, _DONORS = 1, 2  # what is drawn, after the query in its address
@@ -48,9 +48,9 @@ class Structure:
             of_copies = (self.ends + first.view(-1, 1, 1)).transpose(0, 1).flatten(1)
         return of_copies if self.scales_messages else of_copies[:, self.present.flatten()]
 
-    def further(self, extras: Extras) -> dict[str, Any]:
+    def further(self, model_inputs: ModelInputs) -> dict[str, Any]:
         """Return the model's further arguments for the copies."""
-        return extras.copies(
+        return model_inputs.copies(
             len(self.present),
             present=None if self.scales_messages else self.present,
             changed=self.attributes,

@@ -35,7 +35,7 @@ def edge_noise_of(
     pool = attributes()
     if not pool:
         raise InputError(
-            "keep: expected edges that have attributes, for 'edge_attributes': the model gets none "
-            "in model_kwargs"
+            "keep: expected edges that have attributes, for 'edge_attributes', got none in "
+            "model_kwargs"
         )
     return EdgeNoise(asked.edge_presence, pool, scales_messages)

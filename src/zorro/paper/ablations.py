@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import FRESH, PAPER_TAU, MethodJob, Variant
 from zorro.paper.measuring import is_empty, mean, measure
@@ -12,7 +12,7 @@ from zorro.paper.paper_values import published_by
 from zorro.paper.report import Report, as_table, triple
 from zorro.paper.variants import in_both_settings
 
-_CELL = Cell("cora", "gcn")
+_CELL = NodeCell("cora", "gcn")
 _MEASURES = ("node_entropy", "feature_entropy", "fidelity", "validity")
 _NOTE = (
     "Entries are *paper* / *reference graph* / *ours*: published; the published set-up (truncated "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zorro import data, models
-from zorro.paper.cells import Cell, trained
+from zorro.paper.cells import NodeCell, trained
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import MethodJob
 from zorro.paper.measuring import mean, measure
@@ -72,13 +72,13 @@ _TEXT = (
 )
 
 
-def _trained(model: str, settings: Settings) -> Cell:
+def _trained(model: str, settings: Settings) -> NodeCell:
     """Return a cell whose weights are kept beside the runs."""
     chosen = models.paper_settings(_DATASET, seed=_SEEDS.get(model, settings.seed))
     return trained(_DATASET, model, settings.runs / "weights", chosen)
 
 
-def _accuracies(cells: list[Cell]) -> str:
+def _accuracies(cells: list[NodeCell]) -> str:
     theirs = published_by("dataset_stats", "dataset", "quantity")
     parts = []
     for cell in cells:

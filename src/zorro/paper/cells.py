@@ -15,7 +15,7 @@ from zorro.models import TrainingSettings, checkpoint
 
 
 @dataclass(frozen=True)
-class Cell:
+class NodeCell:
     """A model of the paper's on a data set; `str` names it.
 
     Args:
@@ -62,7 +62,7 @@ class Cell:
         return every
 
 
-def trained(dataset: str, model: str, folder: Path, settings: TrainingSettings) -> Cell:
+def trained(dataset: str, model: str, folder: Path, settings: TrainingSettings) -> NodeCell:
     """Return a cell whose weights are kept in a folder, training the model if need be.
 
     Args:
@@ -77,12 +77,12 @@ def trained(dataset: str, model: str, folder: Path, settings: TrainingSettings) 
         network = models.train(model, graph, settings)
         record = checkpoint.describe(network, model, graph, dataset=dataset, settings=settings)
         checkpoint.save(path, network, record)
-    return Cell(dataset, model, weights=str(path))
+    return NodeCell(dataset, model, weights=str(path))
 
 
 CITATION = tuple(
-    Cell(dataset, model)
+    NodeCell(dataset, model)
     for dataset in ("cora", "citeseer", "pubmed")
     for model in ("gcn", "gat", "gin", "appnp")
 )
-SYNTHETIC = Cell("ba-community-paper", "gcn3")
+SYNTHETIC = NodeCell("ba-community-paper", "gcn3")

@@ -12,7 +12,7 @@ import torch
 from zorro.data.ba_community import motif_nodes
 from zorro.metrics import faithfulness
 from zorro.models import accuracy
-from zorro.paper.cells import SYNTHETIC, Cell
+from zorro.paper.cells import SYNTHETIC, NodeCell
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import loaded
 from zorro.paper.measuring import Row, measure
@@ -39,9 +39,9 @@ _NOT_THERE = ("subgraphx", "empty", "guided .85")  # not in the paper's table
 _COUNTS = {"pgm cut": 40, "pgm reference cut": 40}
 
 
-def cell_at(epoch: str) -> Cell:
+def cell_at(epoch: str) -> NodeCell:
     """Return the model as it was after so much training."""
-    return Cell(SYNTHETIC.dataset, SYNTHETIC.model, EPOCHS[epoch])
+    return NodeCell(SYNTHETIC.dataset, SYNTHETIC.model, EPOCHS[epoch])
 
 
 def run(settings: Settings) -> Report:
@@ -106,7 +106,7 @@ _TEXT = (
 )
 
 
-def _accuracies(cell: Cell) -> dict[str, float]:
+def _accuracies(cell: NodeCell) -> dict[str, float]:
     model, data = loaded(cell)
     motif = torch.zeros(data.num_nodes, dtype=torch.bool)
     motif[motif_nodes()] = True

@@ -11,7 +11,7 @@ import torch
 from scipy.stats import gaussian_kde
 
 from zorro.metrics import homophily
-from zorro.paper.cells import CITATION, Cell
+from zorro.paper.cells import CITATION, NodeCell
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import MethodJob, loaded
 from zorro.paper.measuring import measure
@@ -88,7 +88,7 @@ _TEXT = (
 )
 
 
-def _by_outcome(cell: Cell, rows: Sequence[Mapping[str, Any]]) -> dict[str, Points]:
+def _by_outcome(cell: NodeCell, rows: Sequence[Mapping[str, Any]]) -> dict[str, Points]:
     """Return true and predicted homophily of right and of wrong predictions."""
     model, data = loaded(cell)
     with torch.no_grad():

@@ -16,7 +16,7 @@ from zorro.explainer import Zorro
 from zorro.methods.registry import build_with, methods_in
 from zorro.methods.subjects import Subjects
 from zorro.model.memory import default_budget
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.graph_cells import GraphCell
 from zorro.paper.measures import MEASURES, Worlds
 
@@ -59,7 +59,7 @@ class Job(Protocol):
         ...
 
     @property
-    def cell(self) -> Cell | GraphCell:
+    def cell(self) -> NodeCell | GraphCell:
         """Model and graph, or graphs."""
         ...
 
@@ -119,7 +119,7 @@ class MethodJob:
         nodes: where; the paper's query nodes unless others are given.
     """
 
-    cell: Cell
+    cell: NodeCell
     variant: Variant
     measure: str = "as given"
     nodes: tuple[int, ...] = ()
@@ -203,7 +203,7 @@ class MultiplicityJob:
         most: stop at this many.
     """
 
-    cell: Cell
+    cell: NodeCell
     tau: float = 0.85
     most: int = 10
 
@@ -251,7 +251,7 @@ class MultiplicityJob:
 
 
 @cache
-def loaded(cell: Cell, device: str = "cpu") -> tuple[nn.Module, Data]:
+def loaded(cell: NodeCell, device: str = "cpu") -> tuple[nn.Module, Data]:
     """Return a cell's model and graph on a device."""
     model, data = cell.load()
     return model.to(device), data.to(device)

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.experiment import Settings
 from zorro.paper.graph_cells import GraphCell, loaded_graphs
 from zorro.paper.jobs import Job, Measured, Place, loaded
@@ -208,7 +208,7 @@ def _manifest(job: Job, settings: Settings) -> Manifest:
     )
 
 
-def _sources(cell: Cell | GraphCell) -> tuple[nn.Module, list[Tensor]]:
+def _sources(cell: NodeCell | GraphCell) -> tuple[nn.Module, list[Tensor]]:
     """Return a cell's model and data, by which a run is recognised."""
     if isinstance(cell, GraphCell):
         model, dataset = loaded_graphs(cell)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from zorro.paper.cells import CITATION, Cell
+from zorro.paper.cells import CITATION, NodeCell
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import MultiplicityJob
 from zorro.paper.measuring import measure
@@ -28,7 +28,7 @@ def run(settings: Settings) -> Report:
     found = measure(jobs, settings, counts={jobs[0].name: count})
     rows: list[dict[str, object]] = []
     lines: list[list[object]] = []
-    counted: dict[Cell, list[int]] = {}
+    counted: dict[NodeCell, list[int]] = {}
     for job in jobs:
         numbers = [row["explanations"] for row in found.of(job)]
         counted[job.cell] = numbers
@@ -63,7 +63,7 @@ def run(settings: Settings) -> Report:
     )
 
 
-def _figure(counted: Mapping[Cell, list[int]]) -> Figure:
+def _figure(counted: Mapping[NodeCell, list[int]]) -> Figure:
     sets = list(dict.fromkeys(cell.dataset for cell in counted))
     figure = new_figure(3.6 * len(sets), 3)
     every = figure.subplots(1, len(sets), sharey=True, squeeze=False)[0]

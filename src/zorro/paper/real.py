@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from zorro.paper.cells import CITATION, Cell
+from zorro.paper.cells import CITATION, NodeCell
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import FRESH, MethodJob
 from zorro.paper.measuring import Measurements, is_empty, mean, measure
@@ -28,7 +28,7 @@ _ON_DEMAND = ("subgraphx",)
 Entry = dict[str, Any]
 
 
-def jobs_in(cells: Sequence[Cell], settings: Settings) -> list[MethodJob]:
+def jobs_in(cells: Sequence[NodeCell], settings: Settings) -> list[MethodJob]:
     """Return what the table is made of: Zorro in both settings, others on the whole prediction."""
     variants = (*(variant.referring() for variant in ZORRO), *variants_of(settings))
     every = [MethodJob(cell, variant) for variant in variants for cell in cells]

@@ -12,7 +12,7 @@ import torch
 
 from zorro import models
 from zorro.models import TrainingSettings
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.jobs import Measured, MethodJob, Place, loaded
 from zorro.paper.measuring import Row, mean, measure, values_of
@@ -24,7 +24,7 @@ from zorro.show.plot.canvas import new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CELL = Cell("cora", "gcn")
+_CELL = NodeCell("cora", "gcn")
 _COUNTS = (1, 5, 10, 50, 100)
 _REPEATS = 20
 _WITHOUT = ("pgm", "pgexplainer", "subgraphx", "empty")  # they say nothing about features
@@ -43,7 +43,7 @@ class RetrainingJob:
         features: which are kept.
     """
 
-    cell: Cell
+    cell: NodeCell
     method: str
     features: tuple[int, ...]
 

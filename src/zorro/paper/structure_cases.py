@@ -20,7 +20,7 @@ from zorro.methods.subjects import Subjects
 from zorro.metrics import UndirectedEdges
 from zorro.models.edge_inputs import edge_inputs
 from zorro.models.graph_evaluation import graph_inputs, graph_scores
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.graph_cells import GraphCell, loaded_graphs
 from zorro.paper.jobs import Place, loaded
 from zorro.paper.molecules import truths_of
@@ -45,7 +45,7 @@ class Case(Protocol):
     """A model on data with known edges."""
 
     @property
-    def cell(self) -> Cell | GraphCell:
+    def cell(self) -> NodeCell | GraphCell:
         """The model and its data."""
         ...
 
@@ -79,7 +79,7 @@ class Case(Protocol):
 class NodeCase:
     """A node classifier on a graph with motifs; what is asked about are nodes of these."""
 
-    cell: Cell
+    cell: NodeCell
     motif_nodes: int
 
     def queries(self, count: int, *, seed: int) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ from zorro.metrics import (
 )
 from zorro.model.memory import default_budget
 from zorro.model.predictor import log_probabilities
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.graph_cells import GraphCell
 from zorro.paper.jobs import Measured, Place, Variant
 from zorro.paper.molecules import best_auroc, best_match
@@ -68,7 +68,7 @@ class EdgeMethodJob:
         return f"{self.variant.name} edges"
 
     @property
-    def cell(self) -> Cell | GraphCell:
+    def cell(self) -> NodeCell | GraphCell:
         """Model and data."""
         return self.case.cell
 
@@ -143,7 +143,7 @@ class CertifiedJob:
         return "zorro connected edges" if self.connected else "zorro edges"
 
     @property
-    def cell(self) -> Cell | GraphCell:
+    def cell(self) -> NodeCell | GraphCell:
         """Model and data."""
         return self.case.cell
 
@@ -210,7 +210,7 @@ class TruthJob:
     name = "truth edges"
 
     @property
-    def cell(self) -> Cell | GraphCell:
+    def cell(self) -> NodeCell | GraphCell:
         """Model and data."""
         return self.case.cell
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.paper.experiment import Settings
 from zorro.paper.graph_jobs import GraphMethodJob
 from zorro.paper.jobs import PAPER_TAU, MethodJob, Variant
@@ -26,7 +26,7 @@ def variants_of(settings: Settings) -> tuple[Variant, ...]:
 
 
 def in_both_settings(
-    cell: Cell, variant: Variant, measure: str = "as given"
+    cell: NodeCell, variant: Variant, measure: str = "as given"
 ) -> dict[str, MethodJob]:
     """Return a method's jobs by setting: the published one, and ours."""
     return {

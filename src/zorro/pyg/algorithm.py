@@ -48,6 +48,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     >>> import torch
     >>> from torch_geometric.explain import Explainer
     >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import ZorroExplainer
     >>> explainer = Explainer(
     ...     SimpleConv(),  # a node's scores are the sum of its neighbours' features
     ...     ZorroExplainer(tau=0.85, seed=0),
@@ -131,10 +132,12 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         self._graphs = graphs
         self._output_type = output_type
         for name in options:
-            if name in _KNOWN_TO_PYG:
-                raise InputError(f"{name}: not an option here, {name} {_KNOWN_TO_PYG[name]}")
+            which = f", which {_KNOWN_TO_PYG[name]}" if name in _KNOWN_TO_PYG else ""
             if name not in _OPTIONS:
-                raise InputError(f"{name}: expected one of the options {', '.join(_OPTIONS)}")
+                raise InputError(
+                    f"{name}: expected one of the options {', '.join(_OPTIONS)}, got {name!r}"
+                    f"{which}"
+                )
         _check_under_some_mask(options)
         self.options = options
 
@@ -318,13 +321,13 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
         what = "value" if self._is_regression else "class"
         if self.explainer_config.explanation_type == ExplanationType.phenomenon:
             raise InputError(
-                f"target: the model predicts {what} {said:g} for {asked}, so nothing "
-                f"explains {what} {target:g}: leave it out, or explain the prediction with "
+                f"target: expected {what} {said:g}, which the model predicts for {asked}, got "
+                f"{target:g}: leave it out, or explain the prediction with "
                 f"explanation_type='model'"
             )
         raise InputError(
-            f"{asked}: the prediction explained is {what} {said:g}, but PyG's is {what} "
-            f"{target:g}: leave check as it is, and let model_config say what the model returns"
+            f"{asked}: expected {what} {said:g}, which is explained, got {target:g} from PyG: "
+            "leave check as it is, and let model_config say what the model returns"
         )
 
     def __repr__(self) -> str:

@@ -290,7 +290,7 @@ class HeteroGraphs:
 def _edge_masks(found: Explanation, graph: Graph, packing: Packing) -> dict[Relation, Tensor]:
     """Return which edges of each relation of a packed graph an explanation keeps."""
     assert isinstance(graph.edge_index, Tensor)
-    of_edges = graph.extras.edge
+    of_edges = graph.model_inputs.edge
     columns = kept_columns(found, graph.edge_index, of_edges)
     return by_relation(columns, of_edges[EDGE_TYPE], packing.types)
 

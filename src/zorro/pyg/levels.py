@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from zorro.elements.edges import EdgeLabel
 from zorro.errors import InputError
 from zorro.explainer import Zorro
-from zorro.graph.extras import Extras
+from zorro.graph.model_inputs import ModelInputs
 from zorro.graph.validation import check_graph
 from zorro.question.readout import RowOfBatch
 
@@ -44,7 +44,7 @@ class Call:
     def of_edges(self, kwargs: Mapping[str, Any]) -> Mapping[str, Tensor]:
         """Return those of some further arguments that have a row per edge."""
         nodes, edges = self.x.size(0), self.edge_index.size(1)
-        return Extras.sort(kwargs, nodes=nodes, edges=edges).edge
+        return ModelInputs.sort(kwargs, nodes=nodes, edges=edges).edge
 
 
 class TaskLevel(Protocol):
@@ -257,14 +257,14 @@ class Graphs:
     def _parts(self) -> list[Data]:
         """Return the graphs, with their part of the model's further arguments."""
         x, edge_index, batch = self._call.x, self._call.edge_index, self._batch
-        extras = Extras.sort(self._kwargs, nodes=x.size(0), edges=edge_index.size(1))
+        model_inputs = ModelInputs.sort(self._kwargs, nodes=x.size(0), edges=edge_index.size(1))
         graphs = []
         for number in range(self.count):
             nodes = (batch == number).nonzero().flatten()
             edges = (batch[edge_index[0]] == number).nonzero().flatten()
             place = torch.full_like(batch, -1)
             place[nodes] = torch.arange(nodes.numel(), device=place.device)
-            part = extras.subgraph(nodes, edges)
+            part = model_inputs.subgraph(nodes, edges)
             graphs.append(
                 Data(x=x[nodes], edge_index=place[edge_index[:, edges]], **part.node, **part.edge)
             )

@@ -121,7 +121,9 @@ class AboutLinks:
             rivals = [self._other_end(query, comparison.why_not, num_nodes)]
         if comparison.among is not None:
             if rivals:
-                raise InputError("among: expected None where why_not is given")
+                raise InputError(
+                    f"among: expected None where why_not is given, got {comparison.among!r:.60}"
+                )
             given = self._others(comparison.among, num_nodes)
             rivals = [end for end in dict.fromkeys(given) if end != query.to]
         top = comparison.top

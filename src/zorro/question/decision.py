@@ -62,8 +62,8 @@ class Versus:
         predicted = int(scores.argmax())
         if self.other == predicted:
             raise InputError(
-                f"why_not: expected another class than the prediction of {query}, which is "
-                f"{predicted}"
+                f"why_not: expected another class than the prediction of {query}, got {predicted}, "
+                "which is predicted"
             )
         if self.contrast == "beats":
             return Beats(predicted, self.other)
@@ -129,7 +129,10 @@ class Comparison:
         """Raise `InputError` if something was said that only links have."""
         if self.among is not None or self.top != 1:
             name, came = ("among", self.among) if self.among is not None else ("top", self.top)
-            raise InputError(f"{name}: only links are compared with others, got {came!r:.40}")
+            raise InputError(
+                f"{name}: expected it for links, which alone are compared with others, got "
+                f"{came!r:.40}"
+            )
 
 
 def decision_of(comparison: Comparison, *, classes: int) -> Decision:

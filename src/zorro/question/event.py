@@ -96,7 +96,7 @@ class StaysBetween:
 
     Args:
         low: least that it may be, −∞ for no limit.
-        high: most, likewise.
+        high: most that it may be, ∞ for no limit.
         softness: the distance over which leaving it counts more and more.
     """
 

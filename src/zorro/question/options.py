@@ -1,4 +1,4 @@
-"""What may be asked of `zorro.Zorro`: checked once, at the door."""
+"""Validate Zorro's settings, once, at the door."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_parameters(asked: Parameters, *, typed: bool = False) -> None:
         raise InputError(f"beyond_chance: expected True or False, got {asked.beyond_chance!r}")
     if asked.beyond_chance and asked.search != "guided":
         raise InputError(
-            f"beyond_chance: only the guided search goes beyond chance, got search={asked.search!r}"
+            f"beyond_chance: expected the guided search with it, got search={asked.search!r}"
         )
     check_seed(asked.seed)
     check_at_least("samples", asked.samples, 1)
@@ -69,8 +69,8 @@ def _check_claim(asked: Parameters) -> None:
         raise InputError(f"delta: expected a number between 0 and 1, or None, got {delta!r}")
     if asked.search == "guided" and asked.tau == 1:
         raise InputError(
-            "tau: a fidelity of 1 cannot be certified from samples; expected less than 1, or "
-            "delta=None"
+            f"tau: expected less than 1, got {asked.tau}: a fidelity of 1 cannot be certified from "
+            "samples; pass delta=None to go without"
         )
 
 
@@ -111,7 +111,9 @@ def _check_edges(asked: Parameters) -> None:
     if asked.connected and EDGES not in asked.keep:
         raise InputError("connected: expected 'edges' in keep, got 'relations'")
     if asked.connected and asked.search != "guided":
-        raise InputError(f"connected: only the guided search joins edges, got {asked.search!r}")
+        raise InputError(
+            f"connected: expected the guided search with it, got search={asked.search!r}"
+        )
     if asked.edge_noise == "rewire":
         others = {"edge_presence": presence, "edge_effect": asked.edge_effect}
         for name, came in others.items():
@@ -122,7 +124,7 @@ def _check_edges(asked: Parameters) -> None:
         if EDGE_ATTRIBUTES in asked.keep:
             raise InputError(
                 "keep: expected no 'edge_attributes' with edge_noise='rewire', which moves edges "
-                "with their attributes"
+                f"with their attributes, got {asked.keep}"
             )
         return
     if presence is None or not _is_number(presence) or not 0 <= presence < 1:
@@ -131,8 +133,9 @@ def _check_edges(asked: Parameters) -> None:
         )
     if asked.search == "paper" and set(KEPT) <= set(asked.keep):
         raise InputError(
-            "search: the paper's search has no rule for edges beside nodes and features: use "
-            "'guided', or keep edges alone or with one of the two"
+            "search: expected 'guided' for edges beside nodes and features, for which the paper's "
+            "search has no rule, got 'paper': use 'guided', or keep edges alone or with one of the "
+            "two"
         )
 
 
@@ -147,7 +150,7 @@ def _check_limits(asked: Parameters) -> None:
             continue
         if asked.search != "guided":
             raise InputError(
-                f"{name}: only the guided search has limits, got search={asked.search!r}"
+                f"{name}: expected the guided search with limits, got search={asked.search!r}"
             )
         if name != "max_seconds":
             check_at_least(name, value, 1)

@@ -1,4 +1,4 @@
-"""What may be asked for."""
+"""Zorro's settings, as one value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zorro.errors import InputError
 
 @dataclass(frozen=True)
 class Parameters:
-    """What was asked for."""
+    """The settings of an explainer, which its explanations keep."""
 
     search: str
     tau: float

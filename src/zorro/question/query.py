@@ -128,7 +128,7 @@ class About:
             return self._query(key, None)
         first, to = divmod(key, _ENDS)
         if first < 1:
-            raise ValueError(f"expected the key of a {self.level}, got {key}")
+            raise ValueError(f"key: expected that of a {self.level}, got {key}")
         return self._query(first - 1, to)
 
     @property

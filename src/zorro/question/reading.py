@@ -164,7 +164,10 @@ class Label:
     def decision(self, scores: Tensor, comparison: Comparison) -> Decision:
         """Return that the label stays, or stays away."""
         if comparison.why_not is not None:
-            raise InputError("why_not: expected None, a label is there or not: there is no other")
+            raise InputError(
+                f"why_not: expected None for a label, which is there or not, got "
+                f"{comparison.why_not!r}"
+            )
         return SameClass()
 
 
@@ -229,7 +232,10 @@ class Value:
     def decision(self, scores: Tensor, comparison: Comparison) -> Decision:
         """Return that the value stays within the tolerance."""
         if comparison.why_not is not None:
-            raise InputError("why_not: expected None, there is no other class to a value")
+            raise InputError(
+                f"why_not: expected None for a value, which has no other class, got "
+                f"{comparison.why_not!r}"
+            )
         assert self.tolerance is not None, "settled before anything is asked"
         return StaysWithin(self.tolerance, self.side)
 
@@ -252,8 +258,8 @@ def reading_of(
     Args:
         threshold: of a single column, or of a label.
         label: the column of a label.
-        tolerance: how far a value may move, or
-        tolerance_share: as a share of the spread of the values.
+        tolerance: how far a value may move.
+        tolerance_share: how far a value may move, as a share of the spread of the values.
         side: in which direction it may not.
         output: the column of the value; the first when None. A function or a name picks a part of
             what the model returns, before it is read.
@@ -266,27 +272,33 @@ def reading_of(
         if number is not None and not (_is_number(number) and 0 < number < math.inf):
             raise InputError(f"{name}: expected a number above 0, got {number!r}")
     if tolerance is not None and tolerance_share is not None:
-        raise InputError("tolerance_share: expected None where tolerance is given")
+        raise InputError(
+            f"tolerance_share: expected None where tolerance is given, got {tolerance_share}"
+        )
     if threshold is not None and not (_is_number(threshold) and math.isfinite(threshold)):
         raise InputError(f"threshold: expected a number, got {threshold!r}")
     if tolerance is not None or tolerance_share is not None:
         for name, of_classes in (("threshold", threshold), ("label", label)):
             if of_classes is not None:
-                raise InputError(f"{name}: expected None where a tolerance says that it is a value")
+                raise InputError(
+                    f"{name}: expected None where a tolerance says that it is a value, got "
+                    f"{of_classes!r}"
+                )
         column = 0 if output is None else whole_number("output", output, what="a column")
         return Value(column, tolerance, tolerance_share, side)
     if output is not None or side != "both":
         name, got = ("output", output) if output is not None else ("side", side)
         part = f", or output=lambda out: out[{got}] for a part" if output is not None else ""
         raise InputError(
-            f"{name}: {got!r} is for values: pass tolerance or tolerance_share with it{part}"
+            f"{name}: expected a value to be explained, got {got!r} without tolerance: pass "
+            f"tolerance or tolerance_share with it{part}"
         )
     if label is None:
         return Classes(threshold)
     if threshold is None:
         raise InputError(
-            "threshold: expected with label: 0.0 if the model returns logits, 0.5 if it returns "
-            "probabilities"
+            "threshold: expected a number with label, got None: pass 0.0 if the model returns "
+            "logits, 0.5 if it returns probabilities"
         )
     return Label(whole_number("label", label, what="a column"), threshold)
 

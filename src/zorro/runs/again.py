@@ -74,9 +74,9 @@ def refuse_other_data(run: Kept, data: GivenData, model_kwargs: Mapping[str, Any
     found = data.described(model_kwargs, lambda done, total: None)["sha256"]
     if found != kept:
         raise InputError(
-            f"{data.level} data: {run.path} was made with other data (digest {kept[:12]} there, "
-            f"{found[:12]} here): give them, and the model_kwargs if there were any, as they were "
-            "then"
+            f"{data.level} data: expected those that {run.path} was made with (digest "
+            f"{kept[:12]}), got others ({found[:12]}): give them, and the model_kwargs if there "
+            "were any, as they were then"
         )
 
 
@@ -85,6 +85,6 @@ def refuse_other_model(run: Kept, model: nn.Module) -> None:
     kept, found = run.manifest["model"]["sha256"], model_digest(model)
     if found != kept:
         raise InputError(
-            f"model: {run.path} was made with another model (digest {kept[:12]} there, "
-            f"{found[:12]} here): give the model with the weights that it had then"
+            f"model: expected the one that {run.path} was made with (digest {kept[:12]}), got "
+            f"another ({found[:12]}): give the model with the weights that it had then"
         )

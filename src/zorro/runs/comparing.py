@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from zorro.audit import CrossMeter, RunComparison, compare_runs
 from zorro.errors import InputError, RunError
@@ -25,6 +25,7 @@ def compared(
     *,
     on_first: CrossMeter | None = None,
     on_second: CrossMeter | None = None,
+    columns: Mapping[int, int] | None = None,
     confidence: float = 0.95,
     on_query: Callable[[int, int], None] = lambda done, total: None,
 ) -> RunComparison:
@@ -35,6 +36,7 @@ def compared(
         second: the run after.
         on_first: measures sets on the first run's model, as `zorro.audit.crossing.MeasuredOn`.
         on_second: the same on the second's.
+        columns: which of the first's features is which of the second's, as `compare_runs`.
         confidence: of the intervals.
         on_query: told how many queries are compared, and of how many.
     """
@@ -52,6 +54,7 @@ def compared(
         *sides,
         on_first=on_first,
         on_second=on_second,
+        columns=columns,
         confidence=confidence,
         notes=list(differences(first, second)),
         on_query=on_query,

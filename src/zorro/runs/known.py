@@ -23,6 +23,21 @@ _MOST_BYTES = 1 << 30
 class Known:
     """What things are called, and what is true of the queries.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> from zorro.graph.names import Names
+    >>> from zorro.runs import Known
+    >>> club = karate_club()
+    >>> known = Known(Names(node="member", nodes={33: "John A."}), truth={9: 1, 11: 1})
+    >>> run = explain_many(
+    ...     SimpleConv(), club.x, club.edge_index, [9, 11], out="runs/votes", known=known
+    ... )
+    >>> [run.known.names.of_node(node) for node in run.explanation(9).nodes]
+    ['member John A.']
+    >>> run.audit().right
+    Share(0.50 [0.01, 0.99], 1/2)
+
     Args:
         names: of nodes, features and classes.
         truth: the true classes or values by the queries' keys; None if none are known.

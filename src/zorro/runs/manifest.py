@@ -23,7 +23,7 @@ from zorro.graph.stored.verification import OnProgress
 from zorro.question import LEVELS, About, Level
 from zorro.question.reading import READINGS
 from zorro.runs.digests import model_digest
-from zorro.runs.task import GivenTask
+from zorro.runs.task import LoadedTask
 from zorro.version import __version__
 
 FORMAT = 1
@@ -64,7 +64,7 @@ Manifest = dict[str, Any]
 
 
 def describe(
-    task: GivenTask,
+    task: LoadedTask,
     keys: Sequence[int],
     *,
     asked: Mapping[str, Any] | None = None,

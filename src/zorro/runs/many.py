@@ -23,7 +23,7 @@ from zorro.runs.known import Known
 from zorro.runs.manifest import Manifest, describe
 from zorro.runs.run import Run, open_run
 from zorro.runs.store import Store
-from zorro.runs.task import GivenTask, Outcome, Outcomes, Query, Task
+from zorro.runs.task import LoadedTask, Outcome, Outcomes, Query, Task
 from zorro.runs.typed_graph import ManyTypedGraphs, TypedGraph
 
 _QUESTION = ("why_not", "contrast", "among", "top")
@@ -52,6 +52,16 @@ def explain_many(
 
     Called again with the same arguments it computes only what is missing, whatever ended it. A
     node that cannot be explained does not end it: see `Run.failures`.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, [9, 11, 17], out="runs/votes")
+    >>> run
+    Run('runs/votes': 3 of 3 nodes explained, 3 certified, 0 failed)
+    >>> [found.nodes for found in run]
+    [(33,), (0,), (0, 1)]
 
     Args:
         model: called as `model(x, edge_index, **model_kwargs)`, returns class scores (N, C).
@@ -102,6 +112,19 @@ def explain_graphs(
 
     Called again with the same arguments it computes only what is missing, as `explain_many`.
 
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> from torch_geometric.nn import global_add_pool
+    >>> from zorro import explain_graphs
+    >>> def most_frequent(x, edge_index, batch):
+    ...     return global_add_pool(x, batch)
+    >>> bond = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> atoms = torch.eye(2)
+    >>> molecules = [Data(x=atoms[kinds], edge_index=bond) for kinds in ([0, 0, 1], [1, 0, 1])]
+    >>> run = explain_graphs(most_frequent, molecules, out="runs/molecules", keep=("nodes",))
+    >>> [found.nodes for found in run]
+    [(0,), (0, 2)]
+
     Args:
         model: called as `model(x, edge_index, batch=…, **model_kwargs)`.
         graphs: PyG's `Data`: a list, a data set; or a list of its `HeteroData`.
@@ -134,6 +157,22 @@ def explain_links(
 
     Called again with the same arguments it computes only what is missing, as `explain_many`.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_links
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> def friends_alike(x, edge_index, edge_label_index):
+    ...     u, v = SimpleConv("mean")(x, edge_index)[edge_label_index]
+    ...     return (u * v).sum(1)
+    >>> pairs = [(14, 15), (14, 11)]
+    >>> run = explain_links(
+    ...     friends_alike, club.x, club.edge_index, pairs, out="runs/links", threshold=0.5
+    ... )
+    >>> [found.predicted_class for found in run]
+    [1, 0]
+    >>> run.explanation((14, 15)).nodes  # friends of both
+    (32, 33)
+
     Args:
         model: called as `model(x, edge_index, edge_label_index=links, **model_kwargs)`, or with
             `encode` and `decode`, see `Zorro.of_links`.
@@ -163,6 +202,22 @@ def explain_hetero(
     """Explain many nodes of one type, or links between two, and keep the explanations in a folder.
 
     Called again with the same arguments it computes only what is missing, as `explain_many`.
+
+    >>> import torch
+    >>> from torch_geometric.data import HeteroData
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_hetero
+    >>> data = HeteroData()
+    >>> data["paper"].x = torch.eye(2).repeat(6, 1)  # twelve papers of two fields
+    >>> data["author"].x = torch.ones(2, 1)
+    >>> by = torch.tensor([[0, 2, 1, 3, 5], [0, 0, 1, 1, 1]])
+    >>> data["paper", "by", "author"].edge_index = by
+    >>> def fields_of_papers(x_dict, edge_index_dict):
+    ...     both = x_dict["paper"], x_dict["author"]
+    ...     return SimpleConv()(both, edge_index_dict["paper", "by", "author"])
+    >>> run = explain_hetero(fields_of_papers, data, "author", [0, 1], out="runs/authors")
+    >>> [found.nodes["paper"] for found in run]
+    [(0,), (1, 3)]
 
     Args:
         model: called as `Zorro.of_hetero` calls it.
@@ -210,7 +265,7 @@ def _explain_all(
     if callable(options.get("output")):
         options["output"] = uncalled(options["output"])  # which knows how to travel
     queries = data.queries(asked)
-    task = GivenTask(model, data, options, data.question(question, queries), device)
+    task = LoadedTask(model, data, options, data.question(question, queries), device)
     every = [query.key for query in queries]
     recorded = record(
         Path(out),

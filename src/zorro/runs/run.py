@@ -37,7 +37,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """A query that could not be explained, and why."""
+    """A query that could not be explained, and why.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(
+    ...     SimpleConv(), club.x, club.edge_index, [9, 11], out="runs/why-not", why_not=1
+    ... )
+    >>> run
+    Run('runs/why-not': 1 of 2 nodes explained, 0 certified, 1 failed)
+    >>> failure = run.failures()[0]
+    >>> print(failure.query, failure.error)  # doctest: +NORMALIZE_WHITESPACE
+    node 11 InputError: why_not: expected another class than the prediction of node 11,
+    got 1, which is predicted
+
+    Args:
+        query: what was asked about.
+        error: its type and message.
+        trace: where it was raised, as Python prints it; None where that is not known.
+    """
 
     query: Query
     error: str
@@ -65,9 +85,20 @@ def _named(about: About, key: int) -> str:
 class Run:
     """What is kept of a run, read while it goes on or after it.
 
-    >>> run = open_run("runs/cora")                                # doctest: +SKIP
-    >>> [len(explanation.nodes) for explanation in run]            # doctest: +SKIP
-    [2, 3, 1]
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, [9, 11, 17], out="runs/votes")
+    >>> [len(found.nodes) for found in run], run.median_sizes()
+    ([1, 1, 2], {'nodes': 1.0, 'features': 2.0})
+    >>> run.explanation(11)
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+    >>> run.counts()
+    Counts(explained=3, failed=0, certified=3)
+
+    Args:
+        path: of its folder.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -130,11 +161,16 @@ class Run:
         query = self._query(asked)
         for row in self.rows(key=query.key):
             if isinstance(row, Failure):
-                raise InputError(f"{query.kind}: {query.label} could not be explained: {row.error}")
+                raise InputError(
+                    f"{query.kind}: expected one that could be explained, got {query.label}: "
+                    f"{row.error}"
+                )
             if isinstance(row, DamagedRow):
                 raise RunError(f"{self.path}: {described(row, self.about)}")
             return row
-        raise InputError(f"{query.kind}: {query.label} has not been explained in {self.path}")
+        raise InputError(
+            f"{query.kind}: expected one that has been explained in {self.path}, got {query.label}"
+        )
 
     def explanations(self) -> Iterator[Explanation]:
         """Yield the explanations that can be read; of damaged rows only `rows` tells."""
@@ -326,5 +362,17 @@ class Run:
 
 
 def open_run(path: str | Path) -> Run:
-    """Return a run that `explain_many`, its likes or `zorro explain --out` made."""
+    """Return a run that `explain_many`, its likes or `zorro explain --out` made.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many, open_run
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> made = explain_many(SimpleConv(), club.x, club.edge_index, [9, 11], out="runs/votes")
+    >>> open_run("runs/votes").explanation(11).nodes  # today, or in another program
+    (0,)
+
+    Args:
+        path: of the run's folder.
+    """
     return Run(path)

@@ -49,7 +49,27 @@ class Counts:
 
 @dataclass(frozen=True)
 class DamagedRow:
-    """A row of a run that cannot be used, and why; place and key are None if they are not told."""
+    """A row of a run that cannot be used, and why; place and key are None if they are not told.
+
+    >>> import sqlite3
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, [9, 11], out="runs/votes")
+    >>> with sqlite3.connect("runs/votes/outcomes.sqlite") as file:  # somebody meddles
+    ...     _ = file.execute("UPDATE outcomes SET status = 'reached' WHERE position = 1")
+    >>> [damaged] = run.damaged()
+    >>> damaged.key, damaged.reason
+    (11, 'node, status or certified: not those of the explanation')
+    >>> [found.nodes for found in run.explanations()]  # the others are as they were
+    [(33,)]
+
+    Args:
+        position: its place in the order in which queries were asked for.
+        key: of the query.
+        reason: why it cannot be used.
+    """
 
     position: int | None
     key: int | None

@@ -21,6 +21,14 @@ from zorro.runs.given import Device, GivenData
 class Query:
     """What is to be explained, and its place in the order in which it was asked for.
 
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, [11, 9], out="runs/votes")
+    >>> [outcome.query for outcome in run.outcomes()]
+    [Query(position=0, key=11), Query(position=1, key=9)]
+
     Args:
         position: its place.
         key: of a `zorro.question.Query`: of a node or a graph its number.
@@ -32,7 +40,28 @@ class Query:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a query: an explanation as JSON, or an error's text."""
+    """What became of a query: an explanation as JSON, or an error's text.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> club = karate_club()
+    >>> run = explain_many(
+    ...     SimpleConv(), club.x, club.edge_index, [11, 9], out="runs/votes",
+    ...     on_outcome=lambda outcome: print(outcome.query.key, outcome.status, outcome.error),
+    ... )
+    11 certified None
+    9 certified None
+
+    Args:
+        query: what was asked.
+        status: of the explanation, or `"failed"`.
+        certified: whether something was proved.
+        explanation: as JSON; None if it failed.
+        error: its type and message; None if it did not fail.
+        trace: where the error was raised; None where that is not known.
+        seconds: that it took.
+    """
 
     query: Query
     status: str
@@ -66,7 +95,20 @@ Outcomes = Generator[Outcome, None, None]
 
 
 class Task(Protocol):
-    """What is asked; a worker opens it once and then answers queries."""
+    """What is asked; a worker opens it once and then answers queries.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.runs import Query
+    >>> class Votes:
+    ...     def open(self, *, workers=1):
+    ...         club = karate_club()
+    ...         return Zorro(SimpleConv(), club.x, club.edge_index).explain
+    >>> answer = Votes().open()
+    >>> [answer(query.key).status for query in (Query(0, 11), Query(1, 9))]
+    ['certified', 'certified']
+    """
 
     def open(self, *, workers: int = 1) -> Answer:
         """Return what explains the query of a key.
@@ -78,8 +120,8 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
-class GivenTask:
-    """Explanations of one model's answers, model and data being at hand.
+class LoadedTask:
+    """Explanations of one model's answers, model and data being in memory.
 
     Args:
         model: called as the data's explainer calls it.

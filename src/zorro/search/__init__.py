@@ -3,25 +3,25 @@
 from zorro.search.beyond_chance import search_beyond_chance
 from zorro.search.budget import Budget, BudgetSpent
 from zorro.search.certificate import Certificate
-from zorro.search.certified import Certified, Laboratory, search_certified
+from zorro.search.certified import Sampler, SearchResult, search_certified
 from zorro.search.found import Found, Move, OnStep, Progress, reaches, unwatched
 from zorro.search.guided import GuidedSearch
 from zorro.search.multiple import search_multiple
-from zorro.search.paper import search
+from zorro.search.paper import greedy_search
 
 __all__ = [
     "Budget",
     "BudgetSpent",
     "Certificate",
-    "Certified",
     "Found",
     "GuidedSearch",
-    "Laboratory",
     "Move",
     "OnStep",
     "Progress",
+    "Sampler",
+    "SearchResult",
+    "greedy_search",
     "reaches",
-    "search",
     "search_beyond_chance",
     "search_certified",
     "search_multiple",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scipy.special import betaincinv
 
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.search.certified import Certified, Laboratory
+from zorro.search.certified import Sampler, SearchResult
 
 _SAMPLES = 1000  # on which the empty set is measured
 _MOST_PLANNED = 15_000
@@ -16,13 +16,13 @@ _MISSES = 40  # that an attempt must be able to see if the fidelity is just what
 
 
 def search_beyond_chance(
-    laboratory: Laboratory,
-    search: Callable[..., Certified],
+    sampler: Sampler,
+    find: Callable[..., SearchResult],
     *,
     tau: float,
     delta: float | None,
     confidence: float,
-) -> Certified:
+) -> SearchResult:
     """Find a set that keeps the answer in τ of the cases that chance leaves open.
 
     F(S) ≥ F(∅) + τ (1 − F(∅)). Half of δ is spent on an upper bound u of F(∅), from samples that
@@ -30,22 +30,22 @@ def search_beyond_chance(
     random inputs always get the answer nothing is left open, and nothing is needed.
 
     Args:
-        laboratory: of the query.
-        search: finds a set for a τ and a δ, with a number of samples for an attempt.
+        sampler: of the query.
+        find: finds a set for a τ and a δ, with a number of samples for an attempt.
         tau: what is to be reached of what chance leaves open.
         delta: the probability with which the claim may be wrong; None makes none.
         confidence: of the interval of F(∅) that is told.
     """
     hits = 0
-    for evaluator in laboratory.unseen(_SAMPLES):
+    for evaluator in sampler.unseen(_SAMPLES):
         hits += int(evaluator.hits(evaluator.nothing).sum())
     chance = FidelityEstimate(hits, _SAMPLES, confidence)
     if chance.hits == chance.samples:
-        return dataclasses.replace(search(tau=tau, delta=delta), chance=chance)
+        return dataclasses.replace(find(tau=tau, delta=delta), chance=chance)
     share = chance.value if delta is None else _upper_bound(chance, delta / 2)
     target = share + tau * (1 - share)
     planned = min(_MOST_PLANNED, round(_MISSES / (1 - target)))
-    found = search(tau=target, delta=None if delta is None else delta / 2, planned=planned)
+    found = find(tau=target, delta=None if delta is None else delta / 2, planned=planned)
     if found.certificate is not None and delta is not None:
         whole = dataclasses.replace(found.certificate, delta=delta)
         found = dataclasses.replace(found, certificate=whole)

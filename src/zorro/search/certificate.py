@@ -107,7 +107,7 @@ class Attempt:
 
     @property
     def next_batch(self) -> int:
-        """How many samples to draw next: what will do if the share stays what it seems to be.
+        """How many samples to draw next: as many as suffice if the hit rate holds.
 
         A look too many costs little, and so do some samples too many; it is only a guess.
         """

@@ -39,7 +39,7 @@ _REFINED = 4000  # samples on which a set of edges is looked at once more before
 _FEW = 4  # samples that are looked at even if there is no time
 
 
-class Laboratory:
+class Sampler:
     """Evaluates on samples of one query's noise, and knows which no search has seen.
 
     Args:
@@ -123,18 +123,18 @@ class Laboratory:
 
 
 @dataclass(frozen=True)
-class Certified:
+class SearchResult:
     """A set and what was proved about it, if that was asked for."""
 
     found: Found
     certificate: Certificate | None = None
-    in_budget: bool = True  # whether the search ended of its own accord
+    finished: bool = True  # whether the search ended of its own accord
     chance: FidelityEstimate | None = None  # of the empty set, where it was to be gone beyond
     is_tested: bool = False  # whether the certificate's samples are of this set
 
 
 def search_certified(
-    laboratory: Laboratory,
+    sampler: Sampler,
     *,
     tau: float,
     delta: float | None,
@@ -145,7 +145,7 @@ def search_certified(
     connected: Connected | None = None,
     on_step: OnStep = unwatched,
     planned: int = 0,
-) -> Certified:
+) -> SearchResult:
     """Find a set whose fidelity is shown to be at least τ on noise that the search has not seen.
 
     First nothing is tested: on the search's samples, which it has not seen yet. On failure of any
@@ -154,7 +154,7 @@ def search_certified(
     count for more from then on.
 
     Args:
-        laboratory: of the query.
+        sampler: of the query.
         tau: the fidelity to reach.
         delta: the probability with which the claim may be wrong; None makes none, and the search
             ends when its own samples say that τ is exceeded.
@@ -168,7 +168,7 @@ def search_certified(
             more they are.
     """
     begin = partial(GuidedSearch, k=k, allowed=allowed, connected=connected, on_step=on_step)
-    search = _Search(laboratory, begin, budget, tau=tau, samples=samples)
+    search = _Search(sampler, begin, budget, tau=tau, samples=samples)
     try:
         if delta is None:
             return search.without_certificate()
@@ -184,14 +184,14 @@ class _Search:
 
     def __init__(
         self,
-        laboratory: Laboratory,
+        sampler: Sampler,
         begin: Callable[..., GuidedSearch],
         budget: Budget,
         *,
         tau: float,
         samples: int,
     ) -> None:
-        self._laboratory = laboratory
+        self._sampler = sampler
         self._begin = begin
         self._budget = budget
         self._tau = tau
@@ -206,16 +206,18 @@ class _Search:
         """Whether the budget allows another element."""
         return self._budget.allows_more_than(selection) and not self._is_spent
 
-    def without_certificate(self) -> Certified:
+    def without_certificate(self) -> SearchResult:
         """Search until the search's own samples say that τ is exceeded."""
         search = self._search = self._begun(list(self._parts()))
         reached = search.grow(self._tau)
         if reached:
             search.prune(self._tau)
             search.exchange(self._tau)
-        return Certified(self._found(search), in_budget=reached or self.may_go_on(search.selection))
+        return SearchResult(
+            self._found(search), finished=reached or self.may_go_on(search.selection)
+        )
 
-    def with_certificate(self, delta: float, planned: int) -> Certified:
+    def with_certificate(self, delta: float, planned: int) -> SearchResult:
         """Search until a set has passed its test, or no further one may."""
         parts = self._parts()
         begun = [next(parts)]
@@ -243,14 +245,14 @@ class _Search:
                 break  # nothing may be added that would make another attempt a better one
             weights = _with_failures(search, attempt, failed)
             joined = search.evaluator.joined(failed) if failed else search.evaluator
-            search.look_at(self._laboratory.adopt(joined), weights)
+            search.look_at(self._sampler.adopt(joined), weights)
         return self._result(self._found(search), delta)
 
-    def cut_off(self, delta: float | None) -> Certified:
+    def cut_off(self, delta: float | None) -> SearchResult:
         """Return what there is when the time is up."""
         if self._search is not None:
             return self._result(self._found(self._search), delta)
-        evaluator = self._laboratory.seen(range(min(_FEW, self._samples)), limited=False)
+        evaluator = self._sampler.seen(range(min(_FEW, self._samples)), limited=False)
         self._hits_of_nothing.append(evaluator.hits(evaluator.nothing))
         return self._result(self._found_nothing(evaluator), delta)
 
@@ -260,7 +262,7 @@ class _Search:
 
     @property
     def _is_spent(self) -> bool:
-        return self._budget.is_spent(self._laboratory.evaluations)
+        return self._budget.is_spent(self._sampler.evaluations)
 
     def _refine(self, search: GuidedSearch, target: float) -> None:
         """Try whether a set of edges can be smaller: each of them decides much.
@@ -284,24 +286,24 @@ class _Search:
         more = min(_REFINED, affordable) // BLOCK * BLOCK - evaluator.samples
         if more < evaluator.samples:
             return
-        joined = evaluator.joined(list(self._laboratory.unseen(more)))
+        joined = evaluator.joined(list(self._sampler.unseen(more)))
         weights = torch.cat([search.weights, search.weights.new_ones(more)])
-        search.look_at(self._laboratory.adopt(joined), weights)
+        search.look_at(self._sampler.adopt(joined), weights)
         if search.grow(target):
             search.prune(target)
 
     def _parts(self) -> Iterator[Evaluator]:
         """Yield evaluators on the search's samples, some at a time."""
-        step = self._laboratory.step
+        step = self._sampler.step
         for first in range(0, self._samples, step):
-            yield self._laboratory.seen(range(first, min(first + step, self._samples)))
+            yield self._sampler.seen(range(first, min(first + step, self._samples)))
 
     def _begun(self, parts: list[Evaluator]) -> GuidedSearch:
         return self._begin(self._joined(parts), may_go_on=self.may_go_on)
 
     def _joined(self, parts: list[Evaluator]) -> Evaluator:
         first, *others = parts
-        return self._laboratory.adopt(first.joined(others)) if others else first
+        return self._sampler.adopt(first.joined(others)) if others else first
 
     def _attempted(
         self, selection: Selection, delta: float, planned: int, expected: float, number: int
@@ -350,7 +352,7 @@ class _Search:
         room = _MOST_FAILED * self._samples
         last: tuple[Evaluator, Tensor] | None = None  # if the attempt passes, they are not needed
         while not attempt.passed and not attempt.lost:
-            for evaluator in self._laboratory.unseen(attempt.next_batch):
+            for evaluator in self._sampler.unseen(attempt.next_batch):
                 if last is not None:
                     failed.append(last[0].only(last[1]))
                 hits = evaluator.hits(selection)
@@ -364,11 +366,11 @@ class _Search:
             failed.append(last[0].only(last[1]))
         return failed
 
-    def _result(self, found: Found, delta: float | None) -> Certified:
+    def _result(self, found: Found, delta: float | None) -> SearchResult:
         attempt = self._attempt
         if attempt is None or delta is None:
             certificate = None if delta is None else _nothing_shown(self._tau, delta)
-            return Certified(found, certificate, in_budget=False)
+            return SearchResult(found, certificate, finished=False)
         certificate = Certificate(
             tau=self._tau,
             delta=delta,
@@ -379,10 +381,10 @@ class _Search:
             attempts=self._attempts,
         )
         is_tested = self._tested is not None and found.selection.is_same_as(self._tested)
-        return Certified(
+        return SearchResult(
             found,
             certificate,
-            in_budget=attempt.passed,
+            finished=attempt.passed,
             is_tested=is_tested and attempt.samples > 0,
         )
 

@@ -13,10 +13,10 @@ from zorro.question.event import Event
 from zorro.question.parameters import Parameters
 from zorro.search.beyond_chance import search_beyond_chance
 from zorro.search.budget import Budget
-from zorro.search.certified import Certified, Laboratory, search_certified
+from zorro.search.certified import Sampler, SearchResult, search_certified
 from zorro.search.connected import Connected
 from zorro.search.found import OnStep, unwatched
-from zorro.search.paper import search
+from zorro.search.paper import greedy_search
 
 FRESH = 1000  # samples on which fidelity is measured where nobody says, and no certificate has
 _SMALL = 1 << 18  # entries of the candidates' features: all of a search's samples are drawn at once
@@ -48,7 +48,7 @@ class Inquiry:
         self.budget = budget_of(asked) if budget is None else budget
         self._asked = asked
         # No method of its own: that would keep all that was evaluated until garbage is collected.
-        self.laboratory = Laboratory(
+        self.sampler = Sampler(
             partial(_evaluator, bench, graph, event, self.budget),
             first=asked.samples + fresh_samples(asked),
             memory=bench.memory // 4,
@@ -61,7 +61,7 @@ class Inquiry:
         *,
         on_step: OnStep = unwatched,
         budget: Budget | None = None,
-    ) -> Certified:
+    ) -> SearchResult:
         """Return a set, and what was proved of it if that was asked for.
 
         Args:
@@ -71,11 +71,13 @@ class Inquiry:
         """
         p = self._asked
         if p.search == "paper":
-            evaluator = self.laboratory.seen(range(p.samples))
-            return Certified(search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step))
+            evaluator = self.sampler.seen(range(p.samples))
+            return SearchResult(
+                greedy_search(evaluator, tau=p.tau, k=p.k, allowed=allowed, on_step=on_step)
+            )
         certified = partial(
             search_certified,
-            self.laboratory,
+            self.sampler,
             samples=p.samples,
             k=p.k,
             budget=self.budget if budget is None else budget,
@@ -85,7 +87,7 @@ class Inquiry:
         )
         if p.beyond_chance:
             return search_beyond_chance(
-                self.laboratory, certified, tau=p.tau, delta=p.delta, confidence=p.confidence
+                self.sampler, certified, tau=p.tau, delta=p.delta, confidence=p.confidence
             )
         return certified(tau=p.tau, delta=p.delta)
 

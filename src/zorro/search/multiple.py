@@ -7,18 +7,18 @@ from itertools import product
 
 from zorro.elements import Selection
 from zorro.evaluation.evaluator import Evaluator
-from zorro.search.certified import Certified
+from zorro.search.certified import SearchResult
 from zorro.search.found import reaches
 
 
 def search_multiple(
     evaluator: Evaluator,
-    find: Callable[[Selection], Certified],
+    find: Callable[[Selection], SearchResult],
     *,
     tau: float,
     max_depth: int,
     allowed: Selection | None = None,
-) -> Iterator[Certified]:
+) -> Iterator[SearchResult]:
     """Yield explanations, each disjoint from those it descends from.
 
     After an explanation is found, the search is repeated on what remains, once for each kind of

@@ -13,7 +13,7 @@ from zorro.evaluation.evaluator import Evaluator
 from zorro.search.found import Found, Move, OnStep, progress_of, reaches, unwatched
 
 
-def search(
+def greedy_search(
     evaluator: Evaluator,
     *,
     tau: float,

@@ -13,30 +13,30 @@ from zorro.explanation import Explanation
 from zorro.runs import Run
 from zorro.show.page import contents, payload
 from zorro.show.page.address import Address, address_of
-from zorro.show.page.ground import Ground
 from zorro.show.page.html import AUDIT_SCRIPTS, inlined, saved
-from zorro.show.page.surroundings import Surroundings
+from zorro.show.page.run_inputs import RunInputs
+from zorro.show.page.view import View
 
 Plain = dict[str, Any]
 
 _MOST_DRAWN = 400_000  # bytes of drawings; the cases that are named first come first
 _MOST_SUSPICIOUS = 200
-_DIGITS = 6
+_DIGITS = 7
 _MOST_GROUPS = 40
 _LEFT_OUT: Plain = {"steps": [], "losses": None, "alternatives": []}
 
 
-def write(run: Run, audited: Audit, path: str | Path, *, ground: Ground | None = None) -> int:
+def write(run: Run, audited: Audit, path: str | Path, *, inputs: RunInputs | None = None) -> int:
     """Write the page of a run's audit and return its size in bytes.
 
     Args:
         run: that was audited.
         audited: what came of it.
         path: of the HTML file, which appears whole or not at all.
-        ground: what the run was made with, by which the cases that are named are drawn.
+        inputs: what the run was made with, by which the cases that are named are drawn.
     """
-    surroundings = (ground or Ground(names=run.known.names)).asked_by(run).surroundings(run)
-    data = of_audit(run, audited, surroundings)
+    view = (inputs or RunInputs(names=run.known.names)).asked_by(run).view(run)
+    data = of_audit(run, audited, view)
     title = f"Audit of {data['summary']['subject']} – zorro"
     page = inlined(
         "audit.html",
@@ -48,16 +48,16 @@ def write(run: Run, audited: Audit, path: str | Path, *, ground: Ground | None =
     return saved(path, page)
 
 
-def of_audit(run: Run, audited: Audit, surroundings: Surroundings) -> Plain:
+def of_audit(run: Run, audited: Audit, view: View) -> Plain:
     """Return everything that the page of an audit shows."""
     held = contents.read(run)
     by_key = {e.query.key: e for e in held.explanations}
     told = _Told(run, by_key)
     details = {
-        str(address_of(e.query)): {**payload.detail(e, surroundings, drawn=False), **_LEFT_OUT}
+        str(address_of(e.query)): {**payload.detail(e, view, drawn=False), **_LEFT_OUT}
         for e in held.explanations
     }
-    _draw(details, told.cited(audited), surroundings)
+    _draw(details, told.cited(audited), view)
     shown: Plain = {
         "classes": [told.profile(profile) for profile in audited.classes],
         "findings": [
@@ -112,12 +112,12 @@ def of_audit(run: Run, audited: Audit, surroundings: Surroundings) -> Plain:
         for kind in ("nodes", "features")
     }
     return {
-        "summary": payload.summary(run, held, surroundings),
-        "rows": _apart([payload.row(e, surroundings) for e in held.explanations]),
+        "summary": payload.summary(run, held, view),
+        "rows": _apart([payload.row(e, view) for e in held.explanations]),
         **_packed(details),
         "failures": payload.failures(held),
         "unreadable": payload.unreadable(held, run.about),
-        "labels": payload.labels(surroundings, details.values(), further=named),
+        "labels": payload.labels(view, details.values(), further=named),
         "audit": shown,
     }
 
@@ -177,13 +177,11 @@ class _Told:
         return (self._by_key[key] for key in keys if key in self._by_key)
 
 
-def _draw(
-    details: dict[str, Plain], cited: Iterable[Explanation], surroundings: Surroundings
-) -> None:
+def _draw(details: dict[str, Plain], cited: Iterable[Explanation], view: View) -> None:
     """Draw cases one after the other, until the page would become too large."""
     left = _MOST_DRAWN
     for e in cited:
-        full = payload.detail(e, surroundings)
+        full = payload.detail(e, view)
         left -= sum(len(json.dumps(full[name])) for name in ("scene", "values", "losses"))
         if left < 0:
             return

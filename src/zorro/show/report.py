@@ -19,8 +19,8 @@ from zorro.graph.names import Labels, Names
 from zorro.runs import Run, open_run
 from zorro.runs.again import options_of
 from zorro.show.page import payload
-from zorro.show.page.ground import ground_of
 from zorro.show.page.html import REPORT_SCRIPTS, inlined, saved
+from zorro.show.page.run_inputs import run_inputs
 
 
 def write(
@@ -49,19 +49,19 @@ def write(
     and the model must be those that the run was made with.
 
     Args:
-        run: or its folder.
+        run: an opened run, or its folder.
         path: of the HTML file, which appears whole or not at all.
         model: whose classes the neighbours are coloured by.
         x: (N, d), or the features of a stored graph.
-        edge_index: (2, E), or its edges.
+        edge_index: (2, E), or the edges of a stored graph.
         y: (N,), the true classes, or values; (N, K) of several labels or values. Of a run of links
             the classes of nodes, by which they are coloured.
-        graphs: of a run of graphs, instead of these three: a data set that tells what its parts
-            are called, or a list.
+        graphs: of a run of graphs, instead of x, edge_index and y: a data set that tells what its
+            parts are called, or a list.
         model_kwargs: further arguments of the model, as the run was given them.
-        class_names: a list of all, or a mapping of some.
-        feature_names: the same of features.
-        node_names: the same of nodes.
+        class_names: of classes, a list of all, or a mapping of some.
+        feature_names: of features, a list of all, or a mapping of some.
+        node_names: of nodes, a list of all, or a mapping of some.
         names: what nodes, features and graphs are called in general.
         links: (2, E), of a run of links: all that are known, which tell what answers are right.
         node_class_names: of a run of links, what the classes of nodes are called.
@@ -70,7 +70,7 @@ def write(
         alternatives: further explanations by query, see `alternatives_of`.
     """
     kept = run if isinstance(run, Run) else open_run(run)
-    ground = ground_of(
+    inputs = run_inputs(
         model=model,
         x=x,
         edge_index=edge_index,
@@ -83,9 +83,9 @@ def write(
         hetero=hetero,
         target=target,
     )
-    ground = replace(ground, names=_names(ground.names, class_names, feature_names, node_names))
-    surroundings = ground.asked_by(kept).surroundings(kept)
-    data = payload.of_run(kept, surroundings, alternatives=alternatives)
+    inputs = replace(inputs, names=_names(inputs.names, class_names, feature_names, node_names))
+    view = inputs.asked_by(kept).view(kept)
+    data = payload.of_run(kept, view, alternatives=alternatives)
     title = f"{data['summary']['subject']} – zorro"
     return saved(path, inlined("report.html", title=title, data=data, scripts=REPORT_SCRIPTS))
 
@@ -108,7 +108,7 @@ def alternatives_of(
     A query takes up to `count` searches more.
 
     Args:
-        run: or its folder.
+        run: an opened run, or its folder.
         count: of explanations for a query, at most.
         model: the run's.
         x: the run's.
@@ -122,7 +122,7 @@ def alternatives_of(
     if count < 1:
         raise InputError(f"count: expected at least 1 further explanation, got {count}")
     kept = run if isinstance(run, Run) else open_run(run)
-    ground = ground_of(
+    inputs = run_inputs(
         model=model,
         x=x,
         edge_index=edge_index,
@@ -131,10 +131,12 @@ def alternatives_of(
         target=target,
         model_kwargs=model_kwargs,
     ).asked_by(kept)
-    if ground.data is None:
-        raise InputError("x and edge_index, or graphs: expected what the run was made with")
+    if inputs.data is None:
+        raise InputError(
+            "x and edge_index, or graphs: expected what the run was made with, got none"
+        )
     options = options_of(kept.manifest["parameters"])
-    zorro = ground.data.explainer(model, {**options, "model_kwargs": ground.model_kwargs})
+    zorro = inputs.data.explainer(model, {**options, "model_kwargs": inputs.model_kwargs})
     found: dict[int, list[Explanation]] = {}
     for explanation in kept.explanations():
         query = explanation.query

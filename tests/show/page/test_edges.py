@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import xml.etree.ElementTree as ET
 
 import pytest
 import torch
@@ -12,11 +11,9 @@ from made_runs import made_explanation, ring
 
 from zorro.graph.names import Names
 from zorro.question import Query
-from zorro.show import palette
 from zorro.show.page import payload
-from zorro.show.page.card import Card
-from zorro.show.page.graph_surroundings import GraphSurroundings
-from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.graph_view import GraphView
+from zorro.show.page.node_view import NodeView
 
 
 def of_edges(edges, node=7, **graph):
@@ -39,7 +36,7 @@ def lines_of(scene):
 
 def test_a_run_is_told_in_edges(tmp_path):
     run = edge_run(tmp_path / "run")
-    data = payload.of_run(run, NodeSurroundings(**ring()))
+    data = payload.of_run(run, NodeView(**ring()))
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     summary = data["summary"]
     assert (summary["kept"], summary["medianEdges"]) == (["edges"], 36)
@@ -58,7 +55,7 @@ def test_a_run_is_told_in_edges(tmp_path):
 
 def test_kept_edges_are_drawn_however_far_away_they_are():
     graph = ring(400)
-    shown = payload.detail(of_edges(((7, 8), (200, 201))), NodeSurroundings(**graph))["scene"]
+    shown = payload.detail(of_edges(((7, 8), (200, 201))), NodeView(**graph))["scene"]
     lines = lines_of(shown)
     assert lines[200, 201] == ["200-201"]
     assert lines[7, 8] == ["7-8"]
@@ -72,26 +69,12 @@ def test_kept_edges_are_drawn_however_far_away_they_are():
 def test_a_line_stands_for_all_edges_between_its_nodes(directed, expected):
     graph = {"x": torch.zeros(3, 5), "edge_index": torch.tensor([[0, 0, 1, 1], [1, 1, 0, 2]])}
     e = of_edges((), node=0, directed=directed, num_nodes=3)
-    assert lines_of(payload.detail(e, NodeSurroundings(**graph))["scene"])[0, 1] == expected
-
-
-def test_a_card_draws_kept_edges_thick_and_names_them():
-    card = Card(of_edges(((7, 8), (7, 12))), NodeSurroundings(**ring()))
-    shown = ET.fromstring(card._repr_html_())
-    thick = [line for line in shown.findall(".//line") if line.get("stroke-width") == "3.5"]
-    assert [line.get("stroke") for line in thick] == [palette.PLAIN] * 2
-    assert "edges7–8, 7–12fidelity" in "".join(shown.itertext())
-    turned = dataclasses.replace(card.explanation.graph, directed=True)
-    card = Card(dataclasses.replace(card.explanation, graph=turned), card.surroundings)
-    assert "7→8" in "".join(ET.fromstring(card._repr_html_()).itertext())
+    assert lines_of(payload.detail(e, NodeView(**graph))["scene"])[0, 1] == expected
 
 
 def test_bonds_of_molecules_are_edges():
     e = dataclasses.replace(of_edges(((5, 6), (6, 7))), query=Query("graph", 0))
-    around = GraphSurroundings(molecules().graphs, BONDS, Names(feature="atom", features=ATOMS))
-    lines = lines_of(payload.detail(e, around)["scene"])
+    view = GraphView(molecules().graphs, BONDS, Names(feature="atom", features=ATOMS))
+    lines = lines_of(payload.detail(e, view)["scene"])
     assert lines[5, 6] == ["5-6"]
     assert len(lines) == 9  # six of the ring, three of the tail NNO
-    assert "edgesC5–N6, N6–N7fidelity" in "".join(
-        ET.fromstring(Card(e, around)._repr_html_()).itertext()
-    )

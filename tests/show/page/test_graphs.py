@@ -1,7 +1,6 @@
 """What pages show of explanations of whole graphs."""
 
 import json
-import re
 
 import pytest
 import torch
@@ -14,9 +13,8 @@ from zorro.errors import InputError
 from zorro.question import Query
 from zorro.show import report
 from zorro.show.page import payload
-from zorro.show.page.card import Card
-from zorro.show.page.graph_surroundings import GraphSurroundings
-from zorro.show.page.ground import Ground, ground_of
+from zorro.show.page.graph_view import GraphView
+from zorro.show.page.run_inputs import RunInputs, run_inputs
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +38,8 @@ def both(tmp_path_factory, model):
 
 
 def shown(run, **options):
-    ground = ground_of(graphs=molecules(), **options)
-    return payload.of_run(run, ground.surroundings(run))
+    inputs = run_inputs(graphs=molecules(), **options)
+    return payload.of_run(run, inputs.view(run))
 
 
 def test_a_payload_of_graphs_is_plain_data(run):
@@ -72,7 +70,7 @@ def test_truth_is_told_where_graphs_have_classes(run):
     assert data["summary"]["answers"]["right"] == 3
     assert [row["truth"] for row in data["rows"]] == [1, 1, 1]
     bare = [Data(x=g.x, edge_index=g.edge_index) for g in molecules().graphs]
-    without = payload.of_run(run, GraphSurroundings(bare))
+    without = payload.of_run(run, GraphView(bare))
     assert without["summary"]["answers"]["right"] is None
     assert without["rows"][0]["truth"] is None
 
@@ -132,10 +130,10 @@ def test_a_group_of_features_is_one_with_a_name(both):
 
 def test_the_value_of_a_group_is_what_is_set():
     graphs = molecules().graphs
-    around = GraphSurroundings(graphs, names=ground_of(graphs=molecules()).names)
-    held = around.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
+    view = GraphView(graphs, names=run_inputs(graphs=molecules()).names)
+    held = view.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
     assert held.rows == [["N"], ["O"]]
-    part = around.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
+    part = view.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
     assert part.rows == [["N", 0], ["0, 0", 1]]
 
 
@@ -153,21 +151,25 @@ def test_a_list_of_graphs_will_do(run, model, tmp_path):
 
 def test_without_the_graphs_there_is_a_report_without_drawings(run, tmp_path):
     assert report.write(run, tmp_path / "r.html") > 0
-    data = payload.of_run(run, Ground().surroundings(run))
+    data = payload.of_run(run, RunInputs().view(run))
     assert data["details"]["0"]["scene"] is None
     assert not data["summary"]["hasGraph"]
 
 
 def test_what_the_run_was_not_made_with_is_refused(run, tmp_path, model):
     other = molecules().graphs[:-1]
-    with pytest.raises(InputError, match="made with other data"):
+    with pytest.raises(InputError, match=r"data: expected those that .*, got others"):
         report.write(run, tmp_path / "r.html", graphs=other)
-    with pytest.raises(InputError, match="it is a run of graphs, got data whose nodes"):
+    with pytest.raises(
+        InputError, match="expected data whose graphs are asked about, got data whose nodes"
+    ):
         report.write(run, tmp_path / "r.html", **ring())
     with pytest.raises(InputError, match="instead of x, edge_index, y and links"):
         report.write(run, tmp_path / "r.html", **ring(), graphs=other)
     nodes = made_run(tmp_path / "nodes", [made_explanation()], graph=ring(), model=small_model())
-    with pytest.raises(InputError, match="it is a run of nodes, got data whose graphs"):
+    with pytest.raises(
+        InputError, match="expected data whose nodes are asked about, got data whose graphs"
+    ):
         report.write(nodes, tmp_path / "r.html", graphs=other)
 
 
@@ -190,24 +192,11 @@ def test_a_notebook_speaks_of_the_graph(run):
     assert "far away" not in html
 
 
-def test_a_notebook_draws_the_molecule(run):
-    (first, *_) = run
-    around = ground_of(graphs=molecules()).surroundings(run)
-    html = Card(first, around)._repr_html_()
-    assert html.count("<circle") == 9
-    letters = re.findall(r'text-anchor="middle">(\w+)</text>', html)
-    assert sorted(letters) == sorted("CCCCCCNNO")
-    assert html.count("stroke-dasharray") == 6
-    assert "<th" in html
-    assert "atoms</th>" in html
-    assert "atom types</th>" not in html
-
-
 def test_without_names_graphs_are_graphs_and_nodes_are_nodes(run):
     bare = [Data(x=g.x + 0.5, edge_index=g.edge_index) for g in molecules().graphs]
     (first, *_) = run
     assert isinstance(first, Explanation)
-    detail = payload.detail(first, GraphSurroundings(bare))
+    detail = payload.detail(first, GraphView(bare))
     assert detail["kinds"] is None
     assert detail["scene"]["bonds"] == []
     assert all(node[5] is None for node in detail["scene"]["nodes"])

@@ -8,7 +8,7 @@ from zorro.audit import classes_of_nodes
 from zorro.errors import InputError
 from zorro.graph.names import Names
 from zorro.show.page import payload
-from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.node_view import NodeView
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def graph():
 
 def test_a_payload_is_plain_data(tmp_path, graph):
     run = made_run(tmp_path / "run", [made_explanation()], graph=graph, failures={3: "it broke"})
-    data = payload.of_run(run, NodeSurroundings(**graph))
+    data = payload.of_run(run, NodeView(**graph))
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["failures"] == [{"query": 3, "error": "it broke"}]
     assert (data["summary"]["explained"], data["summary"]["failed"]) == (1, 1)
@@ -26,20 +26,20 @@ def test_a_payload_is_plain_data(tmp_path, graph):
 
 
 def test_values_are_those_of_the_kept_features(graph):
-    shown = payload.detail(made_explanation(), NodeSurroundings(**graph))
+    shown = payload.detail(made_explanation(), NodeView(**graph))
     expected = graph["x"][[7, 8]][:, [0, 2, 3]]
     assert torch.allclose(torch.tensor(shown["values"]["rows"]), expected, rtol=6e-3)
 
 
 def test_values_of_sparse_features_are_the_same(graph):
-    sparse = NodeSurroundings(**{**graph, "x": graph["x"].to_sparse()})
-    dense = NodeSurroundings(**graph)
+    sparse = NodeView(**{**graph, "x": graph["x"].to_sparse()})
+    dense = NodeView(**graph)
     e = made_explanation()
     assert payload.detail(e, sparse)["values"] == payload.detail(e, dense)["values"]
 
 
 def test_a_drawing_holds_the_kept_nodes_and_real_edges(graph):
-    scene = payload.detail(made_explanation(), NodeSurroundings(**graph))["scene"]
+    scene = payload.detail(made_explanation(), NodeView(**graph))["scene"]
     ids = [node[0] for node in scene["nodes"]]
     assert ids[0] == 7
     assert {node[0] for node in scene["nodes"] if node[4]} == {7, 8}
@@ -52,9 +52,7 @@ def test_a_drawing_holds_the_kept_nodes_and_real_edges(graph):
 def test_neighbours_have_the_classes_that_the_model_says(graph):
     model = small_model().eval()
     answers = classes_of_nodes(model, graph["x"], graph["edge_index"])
-    scene = payload.detail(made_explanation(), NodeSurroundings(**graph, predicted=answers))[
-        "scene"
-    ]
+    scene = payload.detail(made_explanation(), NodeView(**graph, predicted=answers))["scene"]
     expected = model(graph["x"], graph["edge_index"]).argmax(1)
     assert [node[5] for node in scene["nodes"]] == [int(expected[n[0]]) for n in scene["nodes"]]
 
@@ -64,16 +62,16 @@ def test_a_model_is_not_run_on_features_that_it_may_not_take(graph):
 
 
 def test_without_the_graph_there_is_no_drawing_and_no_value():
-    shown = payload.detail(made_explanation(), NodeSurroundings())
+    shown = payload.detail(made_explanation(), NodeView())
     assert shown["scene"] is None
     assert shown["values"] is None
-    assert payload.row(made_explanation(), NodeSurroundings())["truth"] is None
+    assert payload.row(made_explanation(), NodeView())["truth"] is None
 
 
 def test_only_names_that_are_shown_are_kept(graph):
     names = Names(nodes=[f"n{i}" for i in range(40)], features=list("abcde"), classes=["no", "yes"])
-    run_details = [payload.detail(made_explanation(), NodeSurroundings())]
-    labels = payload.labels(NodeSurroundings(names=names), run_details)
+    run_details = [payload.detail(made_explanation(), NodeView())]
+    labels = payload.labels(NodeView(names=names), run_details)
     assert labels["features"] == {"0": "a", "2": "c", "3": "d"}
     assert labels["nodes"] == {"7": "n7", "8": "n8"}
     assert labels["classes"] == {"0": "no", "1": "yes"}
@@ -82,14 +80,14 @@ def test_only_names_that_are_shown_are_kept(graph):
 def test_alternatives_come_without_the_explanation_itself(graph):
     e = made_explanation()
     other = made_explanation(nodes=(9,), features=(1,))
-    shown = payload.detail(e, NodeSurroundings(**graph), [e, other])["alternatives"]
+    shown = payload.detail(e, NodeView(**graph), [e, other])["alternatives"]
     assert [(a["nodes"], a["features"]) for a in shown] == [([9], [1])]
 
 
 def test_huge_sets_are_cut_for_the_heat_map_only():
     e = made_explanation(nodes=tuple(range(200)), features=tuple(range(300)), size=(200, 300))
     graph = ring(200, 300)
-    shown = payload.detail(e, NodeSurroundings(**graph))
+    shown = payload.detail(e, NodeView(**graph))
     assert (len(shown["nodes"]), len(shown["features"])) == (200, 300)
     assert len(shown["values"]["rows"]) < 200
     assert len(shown["values"]["rows"][0]) < 300
@@ -107,4 +105,4 @@ def test_huge_sets_are_cut_for_the_heat_map_only():
 )
 def test_what_does_not_fit_is_refused(graph, changed, message):
     with pytest.raises(InputError, match=message):
-        NodeSurroundings(**{**graph, **changed})
+        NodeView(**{**graph, **changed})

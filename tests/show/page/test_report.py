@@ -35,7 +35,7 @@ def test_an_empty_run_has_a_report(tmp_path, graph):
 
 def test_other_data_are_refused(tmp_path, graph):
     run = made_run(tmp_path / "run", [made_explanation()], graph=graph)
-    with pytest.raises(InputError, match="made with other data"):
+    with pytest.raises(InputError, match=r"data: expected those that .*, got others"):
         report.write(run, tmp_path / "r.html", **{**graph, "x": graph["x"] + 1})
     assert not (tmp_path / "r.html").exists()
 
@@ -45,7 +45,7 @@ def test_another_model_is_refused(tmp_path, graph):
     other = small_model()
     with torch.no_grad():
         next(other.parameters()).add_(1)
-    with pytest.raises(InputError, match="made with another model"):
+    with pytest.raises(InputError, match=r"model: expected the one that .*, got another"):
         report.write(run, tmp_path / "r.html", model=other, **graph)
 
 

@@ -15,8 +15,7 @@ from zorro.errors import InputError
 from zorro.graph.names import LabelsByType, Names
 from zorro.show import report
 from zorro.show.page import payload
-from zorro.show.page.card import Card
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 
 OPTIONS = {"samples": 50, "max_seconds": 60}
 VENUES = {"venue": ["AAAI", "KDD", "VLDB", "WWW"]}
@@ -31,8 +30,8 @@ def made(tmp_path, **options):
 
 
 def shown(run, data, model, **options):
-    ground = ground_of(hetero=data, target="paper", model=model, **options).asked_by(run)
-    return payload.of_run(run, ground.surroundings(run))
+    inputs = run_inputs(hetero=data, target="paper", model=model, **options).asked_by(run)
+    return payload.of_run(run, inputs.view(run))
 
 
 def test_nodes_have_their_types_names_and_places(tmp_path):
@@ -70,10 +69,10 @@ def test_lines_tell_their_relations(tmp_path):
 
 def test_values_stand_only_where_a_type_has_the_feature(tmp_path):
     run, data, model = made(tmp_path)
-    ground = ground_of(hetero=data, target="paper", model=model).asked_by(run)
-    around = ground.surroundings(run)
+    inputs = run_inputs(hetero=data, target="paper", model=model).asked_by(run)
+    view = inputs.view(run)
     query = next(iter(run)).query
-    values = around.values(query, [2, 35, 71], [(0,), (5,)])  # an author's and a paper's feature
+    values = view.values(query, [2, 35, 71], [(0,), (5,)])  # an author's and a paper's feature
     assert list(values.nodes) == [2, 35]  # venues have none
     assert values.rows[0][1] == values.rows[1][0] == ""
     assert values.rows[1][1] == float(data["paper"].x[5, 0])
@@ -103,25 +102,19 @@ def test_a_report_without_its_graph_still_names_types(tmp_path):
     run, data, _ = made(tmp_path, keep=("nodes",))
     size = report.write(run, tmp_path / "run.html")
     assert size == (tmp_path / "run.html").stat().st_size
-    page = payload.of_run(run, ground_of().surroundings(run))
+    page = payload.of_run(run, run_inputs().view(run))
     assert page["details"]["5"]["scene"] is None
     assert all(text.split()[0] in data.node_types for text in page["labels"]["nodes"].values())
 
 
-def test_notebooks_draw_types(tmp_path):
-    run, data, _ = made(tmp_path, keep=("nodes", "edges"))
-    around = ground_of(hetero=data, target="paper").asked_by(run).surroundings(run)
-    html = Card(run.explanation(5), around)._repr_html_()
-    assert "<polygon" in html  # papers are squares
-    assert "paper 5" in html
-
-
 def test_other_data_and_links_are_refused(tmp_path):
     run, data, _ = made(tmp_path)
-    with pytest.raises(InputError, match="it is a run of papers, got data whose authors"):
-        ground_of(hetero=data, target="author").asked_by(run)
+    with pytest.raises(
+        InputError, match="expected data whose papers are asked about, got data whose authors"
+    ):
+        run_inputs(hetero=data, target="author").asked_by(run)
     with pytest.raises(InputError, match="hetero: expected it instead of other data"):
-        ground_of(hetero=data, target="paper", y=torch.zeros(3))
+        run_inputs(hetero=data, target="paper", y=torch.zeros(3))
     other = library(seed=1)
-    with pytest.raises(InputError, match="was made with other data"):
-        ground_of(hetero=other, target="paper").asked_by(run)
+    with pytest.raises(InputError, match=r"was made with .*, got others"):
+        run_inputs(hetero=other, target="paper").asked_by(run)

@@ -18,9 +18,8 @@ from zorro.explanation import PredictedValue
 from zorro.graph.names import Names
 from zorro.show.page import answers, payload
 from zorro.show.page.answers import ClassAnswers, LabelAnswers, ValueAnswers, answers_of
-from zorro.show.page.card import Card
-from zorro.show.page.ground import ground_of
-from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.node_view import NodeView
+from zorro.show.page.run_inputs import run_inputs
 
 MODEL = WeighsAtoms().eval()
 
@@ -41,8 +40,8 @@ def made_value(side="both", least=None, **changes):
     return dataclasses.replace(made, predicted_class=None, probabilities=(), value=value)
 
 
-def shown(run, **ground):
-    return payload.of_run(run, ground_of(**ground).surroundings(run))
+def shown(run, **inputs):
+    return payload.of_run(run, run_inputs(**inputs).view(run))
 
 
 def test_a_row_has_the_value_its_band_and_the_truth(weighed):
@@ -74,15 +73,14 @@ def test_a_summary_says_how_far_off_answers_are(weighed):
 
 
 def test_nothing_is_said_of_classes(weighed, summed):
-    for run, ground in (
+    for run, inputs in (
         (weighed, {"model": MODEL, "graphs": molecules()}),
         (summed, {"model": AddsNeighbours(), **ring()}),
     ):
-        around = ground_of(**ground).surroundings(run)
+        view = run_inputs(**inputs).view(run)
         for explanation in run:
-            said = "".join(text for text, _ in payload.detail(explanation, around)["sentence"])
+            said = "".join(text for text, _ in payload.detail(explanation, view)["sentence"])
             assert "class" not in said
-            assert "class" not in Card(explanation, around)._repr_html_()
             assert "class" not in explanation._repr_html_()
     needless = made_value(status="nothing needed", certified=True)
     assert "class" not in needless.sentence()
@@ -177,10 +175,10 @@ def test_a_label_is_called_by_its_name(tmp_path):
     )
     y = torch.stack([torch.zeros(40), torch.arange(40) % 2], dim=1)
     names = Names(classes=["sports", "politics"])
-    ground = dataclasses.replace(
-        ground_of(model=model, x=graph["x"], edge_index=graph["edge_index"], y=y), names=names
+    inputs = dataclasses.replace(
+        run_inputs(model=model, x=graph["x"], edge_index=graph["edge_index"], y=y), names=names
     )
-    data = payload.of_run(run, ground.surroundings(run))
+    data = payload.of_run(run, inputs.view(run))
     assert data["labels"]["classes"] == {"0": "not politics", "1": "politics"}
     has = (model(graph["x"], graph["edge_index"])[:, 1] > 0).long()
     for row in data["rows"]:
@@ -214,6 +212,6 @@ def test_a_runs_parameters_tell_what_its_answers_are(parameters, expected):
 
 
 def test_a_class_that_is_not_known_is_not_wrong():
-    around = NodeSurroundings(**{**ring(), "y": torch.full((40,), math.nan)})
-    assert payload.row(made_explanation(), around)["truth"] is None
+    view = NodeView(**{**ring(), "y": torch.full((40,), math.nan)})
+    assert payload.row(made_explanation(), view)["truth"] is None
     assert ClassAnswers().summary([(made_explanation(), None)]) == {"known": 0, "right": None}

@@ -102,5 +102,5 @@ def test_what_cannot_be_drawn_is_refused(molecule, edges, options, message):
 
 
 def test_edges_of_a_nodes_neighbourhood_have_no_names(found, edge_index):
-    with pytest.raises(InputError, match="edge_names: expected none for an explanation of a node"):
+    with pytest.raises(InputError, match="edge_names: expected None for an explanation of a node"):
         plot.explanation(found, edge_index, edge_names=["single"])

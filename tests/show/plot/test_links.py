@@ -96,7 +96,7 @@ def test_methods_are_compared_on_a_link(link, edge_index):
 
 
 def test_bad_arguments_are_named(link, edge_index):
-    with pytest.raises(InputError, match="edge_names: expected none for an explanation of a link"):
+    with pytest.raises(InputError, match="edge_names: expected None for an explanation of a link"):
         plot.explanation(link, edge_index, edge_names=["double"])
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from zorro import Zorro
-from zorro.paper.cells import Cell
+from zorro.paper.cells import NodeCell
 from zorro.show import plot
 
 
 @pytest.fixture(scope="module")
 def cora(data_dir, paper_dir):
-    model, graph = Cell("cora", "gcn").load()
+    model, graph = NodeCell("cora", "gcn").load()
     return Zorro(model, graph.x, graph.edge_index).explain(600), graph
 
 

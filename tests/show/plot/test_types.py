@@ -59,7 +59,7 @@ def test_bad_input_is_refused_in_one_line(data, found):
         ({"node_names": ["a"]}, "node_names: expected names by type"),
         ({"node_names": {"editor": ["a"]}}, "node_names: expected names by type"),
         ({"node_names": {"venue": ["a"]}}, r"node_names\['venue'\]: expected 4 texts, got 1"),
-        ({"classes": [0] * 74}, "classes: expected none where types have the colours"),
+        ({"classes": [0] * 74}, "classes: expected None where types have the colours"),
     ]:
         with pytest.raises(InputError, match=message):
             explanation(found, data, **change)

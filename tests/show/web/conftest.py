@@ -14,7 +14,7 @@ from served_runs import EXPLAINED, HERE, NAMES, Sluggish, events_of
 
 from zorro.runs import explain_many
 from zorro.runs.given import OneGraph
-from zorro.show.page.ground import Ground
+from zorro.show.page.run_inputs import RunInputs
 from zorro.show.web.app import create_app
 from zorro.show.web.guard import Access
 from zorro.show.web.served import Served
@@ -44,13 +44,13 @@ def run(tmp_path_factory, graph, model):
 
 
 @pytest.fixture
-def ground(graph, model):
-    return Ground(OneGraph(graph["x"], graph["edge_index"]), model, y=graph["y"], names=NAMES)
+def inputs(graph, model):
+    return RunInputs(OneGraph(graph["x"], graph["edge_index"]), model, y=graph["y"], names=NAMES)
 
 
 @pytest.fixture
-def served(run, ground):
-    return Served(run, ground)
+def served(run, inputs):
+    return Served(run, inputs)
 
 
 @pytest.fixture

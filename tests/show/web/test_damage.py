@@ -14,7 +14,7 @@ from served_runs import HERE
 from zorro.runs import open_run
 from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.show.page import payload
-from zorro.show.page.node_surroundings import NodeSurroundings
+from zorro.show.page.node_view import NodeView
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Broken, Served
 
@@ -109,8 +109,8 @@ def test_a_row_of_no_node_is_listed_too(folder, node):
 
 def test_the_report_shows_a_damaged_row_too(folder, graph):
     rewrite(folder, "explanation", DEEP)
-    surroundings = NodeSurroundings(x=graph["x"], edge_index=graph["edge_index"])
-    data = payload.of_run(open_run(folder), surroundings)
+    view = NodeView(x=graph["x"], edge_index=graph["edge_index"])
+    data = payload.of_run(open_run(folder), view)
     assert sorted(data["details"]) == ["20", "7"]
     assert [row["query"] for row in data["unreadable"]] == [8]
     assert data["summary"]["certified"] == 2
@@ -174,24 +174,24 @@ DAMAGE = {
 }
 
 
-def offered(folder, ground=None):
+def offered(folder, inputs=None):
     """The run as the command would offer it."""
     try:
         run = open_run(folder)
     except Exception as error:
         return Broken(Path(folder), str(error))
     try:
-        return Served(run, ground)
+        return Served(run, inputs)
     except Exception:
         return Served(run)
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_run_is_listed_with_its_reason_and_the_others_stay(
-    folder, served, ground, damage
+    folder, served, inputs, damage
 ):
     damage(folder)
-    listed, (broken, good), details = asked(offered(folder, ground), served)
+    listed, (broken, good), details = asked(offered(folder, inputs), served)
     first, second = listed["runs"]
     assert first["broken"]
     assert first["path"].endswith("/bad")
@@ -217,8 +217,8 @@ def test_a_run_that_is_damaged_while_it_is_served_is_listed_with_its_reason(fold
         client.get("/api/runs").raise_for_status()
 
 
-def test_around_a_damaged_row_there_is_still_its_neighbourhood(folder, ground):
+def test_around_a_damaged_row_there_is_still_its_neighbourhood(folder, inputs):
     rewrite(folder, "explanation", "{}")
-    served = Served(open_run(folder), ground)
+    served = Served(open_run(folder), inputs)
     with TestClient(create_app([served]), base_url=HERE) as client:
         assert client.get("/api/runs/0/drawings/8").json()["query"] == 8

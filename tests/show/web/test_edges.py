@@ -7,7 +7,7 @@ from made_runs import ring
 from served_runs import HERE, events_of
 
 from zorro import Zorro
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Served
 
@@ -20,8 +20,8 @@ def client(tmp_path_factory):
         edge_run(folder / "edges"),
         edge_run(folder / "both", keep=("features", "edges"), connected=True),
     ]
-    ground = ground_of(model=MODEL, **ring())
-    with TestClient(create_app([Served(run, ground) for run in runs]), base_url=HERE) as client:
+    inputs = run_inputs(model=MODEL, **ring())
+    with TestClient(create_app([Served(run, inputs) for run in runs]), base_url=HERE) as client:
         yield client
 
 

@@ -10,7 +10,7 @@ from served_runs import HERE, events_of
 
 from zorro import Zorro
 from zorro.errors import InputError
-from zorro.show.page.ground import Ground, ground_of
+from zorro.show.page.run_inputs import RunInputs, run_inputs
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Served
 
@@ -29,8 +29,8 @@ def runs(tmp_path_factory, model):
     folder = tmp_path_factory.mktemp("runs")
     atoms = molecule_run(folder / "atoms", model, **ATOMS)
     grouped = molecule_run(folder / "grouped", model, **GROUPED)
-    ground = ground_of(model=model, graphs=molecules())
-    return [Served(atoms, ground), Served(grouped, ground), Served(atoms)]
+    inputs = run_inputs(model=model, graphs=molecules())
+    return [Served(atoms, inputs), Served(grouped, inputs), Served(atoms)]
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_what_is_not_there_is_said(client, path, status, said):
     [
         (0, {"query": 8}, "query: expected a graph from 0 to 7, got 8"),
         (0, {"nodes": [9]}, "nodes: expected"),
-        (0, {"features": [0]}, "features: expected nothing, since this run keeps all"),
+        (0, {"features": [0]}, "features: expected None, since this run keeps all"),
         (1, {"features": None}, "features: expected those that are kept"),
         (1, {"features": [3]}, "features: expected"),
     ],
@@ -184,11 +184,11 @@ def test_what_cannot_be_measured_is_named(client, run, changed, said):
 def test_other_methods_explain_no_graphs(client):
     answer = client.post("/api/explain", json={"run": 0, "query": 0, "method": "grad"})
     assert answer.status_code == 422
-    assert answer.json()["error"] == "method: expected one of zorro"
+    assert answer.json()["error"] == "method: expected one of zorro, got 'grad'"
 
 
 def test_other_graphs_are_refused(runs, model):
-    other = ground_of(model=model, graphs=molecules().graphs[1:])
-    with pytest.raises(InputError, match="made with other data"):
+    other = run_inputs(model=model, graphs=molecules().graphs[1:])
+    with pytest.raises(InputError, match=r"data: expected those that .*, got others"):
         Served(runs[0].run, other)
-    assert not Served(runs[0].run, Ground()).live
+    assert not Served(runs[0].run, RunInputs()).live

@@ -10,7 +10,7 @@ from made_runs import ring
 from served_runs import HERE, events_of
 
 from zorro import Zorro
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Served
 
@@ -28,8 +28,8 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     alone = linked_run(folder / "alone")
     compared = linked_run(folder / "compared", [(6, 11)], among=[20, 30])
-    ground = ground_of(model=MODEL, **ring())
-    return [Served(alone, ground), Served(compared, ground), Served(alone)]
+    inputs = run_inputs(model=MODEL, **ring())
+    return [Served(alone, inputs), Served(compared, inputs), Served(alone)]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
 from served_runs import NAMES  # noqa: E402
 
 from zorro.runs.given import OneGraph  # noqa: E402
-from zorro.show.page.ground import Ground, ground_of  # noqa: E402
+from zorro.show.page.run_inputs import RunInputs, run_inputs  # noqa: E402
 from zorro.show.web.app import create_app  # noqa: E402
 from zorro.show.web.served import Served  # noqa: E402
 
@@ -38,10 +38,10 @@ CHECKS = [
 @pytest.fixture(scope="module")
 def fuzzed(run, graph, model, tmp_path_factory):
     served = Served(
-        run, Ground(OneGraph(graph["x"], graph["edge_index"]), model, y=graph["y"], names=NAMES)
+        run, RunInputs(OneGraph(graph["x"], graph["edge_index"]), model, y=graph["y"], names=NAMES)
     )
     links = linked_run(tmp_path_factory.mktemp("runs") / "links", [(6, 11)])
-    known = ground_of(model=Multiplies().eval(), **linked_graph())
+    known = run_inputs(model=Multiplies().eval(), **linked_graph())
     app = create_app([served, Served(run), Served(links, known)])
     with TestClient(app, base_url="http://127.0.0.1"):  # threads end with it
         yield schemathesis.openapi.from_asgi(

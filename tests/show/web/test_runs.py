@@ -14,7 +14,7 @@ def test_the_list_says_what_can_be_done(client, served, run):
     assert [entry["live"] for entry in answer["runs"]] == [True, False]
     first = answer["runs"][0]
     assert first["path"] == "/".join(run.path.parts[-2:])
-    assert first["summary"] == payload.summary(run, contents.read(run), served.surroundings)
+    assert first["summary"] == payload.summary(run, contents.read(run), served.view)
     assert first["labels"]["features"] == dict(
         zip("01234", ("ant", "bee", "cat", "dog", "emu"), strict=True)
     )
@@ -29,9 +29,9 @@ def test_the_list_says_what_can_be_done(client, served, run):
 
 def test_rows_and_details_are_those_of_the_report(client, served, run):
     rows = client.get("/api/runs/0/rows").json()["rows"]
-    assert rows == [payload.row(e, served.surroundings) for e in run]
+    assert rows == [payload.row(e, served.view) for e in run]
     detail = client.get("/api/runs/0/queries/9").json()
-    expected = payload.detail(run.explanation(9), served.surroundings)
+    expected = payload.detail(run.explanation(9), served.view)
     assert {name: detail[name] for name in expected} == expected
     assert detail["row"] == rows[1]
     assert detail["names"]["features"]["0"] == "ant"

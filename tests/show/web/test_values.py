@@ -11,7 +11,7 @@ from made_values import weighed_molecules as molecules
 from served_runs import HERE, events_of
 
 from zorro import Zorro
-from zorro.show.page.ground import ground_of
+from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Served
 
@@ -22,9 +22,9 @@ MODEL = WeighsAtoms().eval()
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    graphs = Served(weighed_run(folder / "graphs"), ground_of(model=MODEL, graphs=molecules()))
-    ground = ground_of(model=AddsNeighbours(), **ring())
-    nodes = Served(summed_run(folder / "nodes", side="up"), ground)
+    graphs = Served(weighed_run(folder / "graphs"), run_inputs(model=MODEL, graphs=molecules()))
+    inputs = run_inputs(model=AddsNeighbours(), **ring())
+    nodes = Served(summed_run(folder / "nodes", side="up"), inputs)
     with TestClient(create_app([graphs, nodes]), base_url=HERE) as client:
         yield client
 
@@ -87,7 +87,7 @@ def test_no_class_can_be_asked_against(client):
     ((name, said),) = events_of(client, job)
     assert (name, said["error"]) == (
         "failed",
-        "why_not: expected None, there is no other class to a value",
+        "why_not: expected None for a value, which has no other class, got 0",
     )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zorro.evaluation.traced.change import Change, ChangedRows
-from zorro.evaluation.traced.edges import Edges, weighted_total
+from zorro.evaluation.traced.edges import LocalEdges, weighted_total
 
 # Taking terms out of a sum loses digits; sums that lose more than this are added up anew.
 _LEAST_LEFT = 0.05
@@ -33,7 +33,7 @@ class ChangedAttention:
     shift: Tensor | None  # (e, H), by edge
     finish: Callable[[Tensor, Tensor], Tensor]  # sums (p, H, C) and residual (p, o) → (p, o)
 
-    def __call__(self, change: Change, edges: Edges) -> ChangedRows:
+    def __call__(self, change: Change, edges: LocalEdges) -> ChangedRows:
         """Return the changed rows of the output."""
         (mixed,), (direction,) = change.mixed, change.direction  # (m, P), (P, h)
         split = [self.heads * self.width, change.base.size(-1) - self.heads * self.width]

@@ -22,7 +22,7 @@ _CUDA_MESSAGES = 1 << 26
 
 
 @dataclass(frozen=True)
-class Edges:
+class LocalEdges:
     """Edges into the wanted rows, in terms of the rows that a plan reads and writes."""
 
     ids: Tensor  # (e,) which of the layer's edges
@@ -39,7 +39,7 @@ class Edges:
             return None
         return self.presence.of(self.origin)
 
-    def within(self, presence: Presence | None) -> Edges:
+    def within(self, presence: Presence | None) -> LocalEdges:
         """Return the edges as far as they are present."""
         return self if presence is None else replace(self, presence=presence)
 
@@ -56,7 +56,7 @@ class Edges:
         ids = torch.split(self.ids, self.counts)
         return list(zip(self.own.tolist(), senders, ids, strict=True))
 
-    def parts(self, state: Tensor) -> list[Edges]:
+    def parts(self, state: Tensor) -> list[LocalEdges]:
         """Return the edges in parts of whole rows, so few that messages like states fit."""
         messages = _CUDA_MESSAGES if state.is_cuda else _CPU_MESSAGES
         most = max(1, messages // max(1, state[0].numel()))
@@ -71,23 +71,26 @@ class Edges:
             rows, edges = rows + 1, edges + count
         return parts
 
-    def only(self, wanted: Tensor) -> Edges:
+    def only(self, wanted: Tensor) -> LocalEdges:
         """Return the edges where a mask (e,) is true, into the same rows."""
         return self._picked(wanted, self.receiver[wanted], self.own)
 
-    def _part(self, rows: slice, edges: slice) -> Edges:
+    def _part(self, rows: slice, edges: slice) -> LocalEdges:
         return self._picked(edges, self.receiver[edges] - rows.start, self.own[rows])
 
-    def _picked(self, edges: Tensor | slice, receiver: Tensor, own: Tensor) -> Edges:
+    def _picked(self, edges: Tensor | slice, receiver: Tensor, own: Tensor) -> LocalEdges:
         origin = None if self.origin is None else self.origin[edges]
-        return Edges(self.ids[edges], self.sender[edges], receiver, own, origin, self.presence)
+        return LocalEdges(self.ids[edges], self.sender[edges], receiver, own, origin, self.presence)
 
     def received(self, values: Tensor) -> Tensor:
         """Return values (m, …) at the rows that the edges lead to, (e, …)."""
         return values[self.own[self.receiver]]
 
     def softmax(self, logits: Tensor) -> Tensor:
-        """Normalise logits (e, B, H) over the edges into each row that are present."""
+        """Normalise logits (e, B, H) over the edges into each row that are present.
+
+        PyG's `softmax` does not know of edges that are present in some inputs only.
+        """
         rows = self.own.numel()
         shape = (rows, *logits.shape[1:])
         highest = logits.new_full(shape, -torch.inf)
@@ -128,7 +131,10 @@ class Edges:
         few = self.presence is not None and self.ids.numel() * values[0].numel() <= _FEW_MESSAGES
         if values.is_cuda or few:
             total = values.new_zeros(self.own.numel(), *values.shape[1:])
-            return total.index_add_(0, self.receiver, weights.unsqueeze(-1) * values[self.sender])
+            sent, weights = values.index_select(0, self.sender), weights.unsqueeze(-1)
+            is_free = not torch.is_grad_enabled() and weights.dtype == sent.dtype
+            messages = sent.mul_(weights) if is_free else sent * weights  # no second copy
+            return total.index_add_(0, self.receiver, messages)
         rows = self.own.numel()
         run: Any = _WeightedSum.apply
         summed: Tensor = run(weights, values, self.sender, self.receiver, rows)

@@ -27,8 +27,10 @@ from zorro.evaluation.traced.heard_terms import HeardTerms
 from zorro.evaluation.traced.linear_terms import LinearTerms
 from zorro.evaluation.traced.looked_up import LookedUpEntry, LookedUpTerms
 from zorro.evaluation.traced.presence import Presence
-from zorro.evaluation.traced.program import Program, Record
+from zorro.evaluation.traced.program import Activations, Program
 from zorro.evaluation.traced.seen import MOST_EDGES, SeenInputs
+from zorro.evaluation.traced.tables import Known, Tables
+from zorro.evaluation.traced.tabulating import tables_of
 from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
@@ -65,7 +67,7 @@ class _Base:
     selection: Selection
     states: dict[fx.Node, Tensor]  # of each entry, (q, S, h)
     scores: Tensor  # (S, C)
-    record: Record
+    activations: Activations
     recorded: bool
     edges: EdgesOfSamples | None = None
 
@@ -130,11 +132,6 @@ class TracedEvaluator(Evaluator):
         self._on_batch = on_batch
         self._always_by_row = always_by_row
         self._x = graph.candidate_x
-        self._close = max(
-            _CLOSE,
-            _CLOSE_ROUNDINGS * torch.finfo(graph.x.dtype).eps,
-            _CLOSE_DEVIATIONS * program.deviation,
-        )
         linear, weight = program.kept("linear", lambda: entries_of(program, graph))
         heard = program.kept("heard", lambda: heard_entries_of(program, graph))
         self._changed = ChangedInput(
@@ -160,6 +157,13 @@ class TracedEvaluator(Evaluator):
         self._noise_states = self._states_of_noise() if known is None else known.states
         if not heard:
             of_linear.noise_states = self._noise_states
+        self._tables = self._tables_of_program()
+        deviation = program.deviation + (0.0 if self._tables is None else self._tables.deviation)
+        self._close = max(
+            _CLOSE,
+            _CLOSE_ROUNDINGS * torch.finfo(graph.x.dtype).eps,
+            _CLOSE_DEVIATIONS * deviation,
+        )
         width = sum(state.size(0) * state.size(2) for state in self._noise_states.values())
         numbers = memory // 32
         if not graph.x.is_cuda:
@@ -321,10 +325,16 @@ class TracedEvaluator(Evaluator):
         def run(places: Tensor) -> Tensor:
             parts: list[Tensor] = []
             for some in _chunks(places, self._pairs_at_once):
-                few = {node: state[:, sample[some]] for node, state in states.items()}
+                tables = self._tables
+                known = None if tables is None else Known(tables, present[some])
+                few = {
+                    node: state[:, sample[some]]
+                    for node, state in states.items()
+                    if tables is None or node not in tables
+                }
                 with self._running(some.numel()):
-                    presence = self._presence(present[some])
-                    parts.append(self._read(self._program.run(few, presence=presence)))
+                    output = self._program.run(few, None, self._presence(present[some]), known)
+                    parts.append(self._read(output))
             return torch.cat(parts)
 
         if self._seen is None:
@@ -338,6 +348,29 @@ class TracedEvaluator(Evaluator):
         if self._features_vary or edges > MOST_EDGES:
             return None
         return self._program.kept("seen", lambda: SeenInputs(edges, self.device))
+
+    def _tables_of_program(self) -> Tables | None:
+        """Return tables of the program's first layers, where inputs differ in their edges alone."""
+        if self._seen is None or self.samples == 0:
+            return None
+
+        def presence_of(present: Tensor) -> Presence:
+            presence = self._presence(present)
+            assert presence is not None
+            return presence
+
+        return self._program.kept(
+            "tables",
+            lambda: tables_of(
+                self._program,
+                self._predictor,
+                {node: state[:, 0] for node, state in self._noise_states.items()},
+                presence_of,
+                self._read,
+                edges=self.graph.edges.count,
+                memory=self._memory // 32,
+            ),
+        )
 
     def _scores_toggling_edge_attributes(self, selection: Selection, edges: Tensor) -> Tensor:
         return self._batched.scores_toggling(selection, EDGE_ATTRIBUTES, edges)
@@ -440,7 +473,7 @@ class TracedEvaluator(Evaluator):
                 with self._running(sample[part].numel()):
                     output = self._program.run_changes(
                         few,
-                        base.record,
+                        base.activations,
                         self._presence(base.present_in(sample[part])),
                         always_by_row=self._always_by_row,
                     )
@@ -466,33 +499,33 @@ class TracedEvaluator(Evaluator):
         if self._seen is not None and edges is not None:
             every = torch.arange(self.samples, device=self.device)
             scores = self._scores_with(edges.present, states, every)
-            return self._settled_base(selection, states, scores, Record(), recorded, edges)
-        records: list[Record] = []
+            return self._settled_base(selection, states, scores, Activations(), recorded, edges)
+        of_parts: list[Activations] = []
         parts: list[Tensor] = []
         for some in self._some_samples():
             # Copies: a layer may write to what it is given.
             few = {node: state[:, some].clone() for node, state in states.items()}
-            record = Record() if recorded else None
+            activations = Activations() if recorded else None
             with self._running(some.stop - some.start):
                 presence = self._presence(None if edges is None else edges.present[some])
-                parts.append(self._read(self._program.run(few, record, presence)))
-            records.extend([] if record is None else [record])
-        record = Record.joined(records) if recorded else Record()
-        return self._settled_base(selection, states, torch.cat(parts), record, recorded, edges)
+                parts.append(self._read(self._program.run(few, activations, presence)))
+            of_parts.extend([] if activations is None else [activations])
+        activations = Activations.joined(of_parts) if recorded else Activations()
+        return self._settled_base(selection, states, torch.cat(parts), activations, recorded, edges)
 
     def _settled_base(
         self,
         selection: Selection,
         states: dict[fx.Node, Tensor],
         scores: Tensor,
-        record: Record,
+        activations: Activations,
         recorded: bool,
         edges: EdgesOfSamples | None,
     ) -> _Base:
         """Keep what the samples give under a selection, scores (S, C) settled."""
         ran = torch.ones_like(scores[:, 0], dtype=torch.bool)
         scores = self._settled(scores.unsqueeze(0), ran.unsqueeze(0), selection)[0]
-        self._last = _Base(selection, states, scores, record, recorded, edges)
+        self._last = _Base(selection, states, scores, activations, recorded, edges)
         return self._last
 
     def _read(self, output: Tensor) -> Tensor:

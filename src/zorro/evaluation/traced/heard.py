@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Heard:
     Each a_k aggregates the messages into a row, every column on its own.
     """
 
-    edges: Edges
-    aggregate: Callable[[Tensor, Edges], Tensor]  # messages (e, B, c) → (r, B, K · c)
+    edges: LocalEdges
+    aggregate: Callable[[Tensor, LocalEdges], Tensor]  # messages (e, B, c) → (r, B, K · c)
     weight: Tensor  # (K · d, h)
     bias: Tensor | None  # (h,)
     edge_weight: Tensor | None  # of each of the layer's edges

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, fx
 
 from zorro.cut import ComputationalGraph
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.entries_of_columns import is_set, picked
 from zorro.evaluation.traced.heard import Heard
 from zorro.evaluation.traced.program import Program
@@ -27,7 +27,7 @@ class Listener:
 
     row: int  # of those written
     senders: Tensor  # (e,) among the rows read
-    edges: Edges  # into it alone
+    edges: LocalEdges  # into it alone
     scale: Tensor | None  # (e, 1), of the messages
     inside: Tensor  # (i,), which messages are candidates'
     candidates: Tensor  # (i,), which candidates'
@@ -54,7 +54,7 @@ class HeardEntry:
         found = []
         for row, (_, senders, ids) in enumerate(edges.into):
             inside = (senders < self.rows.numel()).nonzero().flatten()
-            alone = Edges(
+            alone = LocalEdges(
                 ids=ids,
                 sender=torch.arange(ids.numel(), device=ids.device),
                 receiver=torch.zeros_like(ids),

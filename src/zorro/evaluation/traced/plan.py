@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from zorro.evaluation.traced.change import Change, ChangedRows
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.heard import Heard
 from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.presence import Presence
@@ -43,7 +44,7 @@ class Mixing:
         one_each = ones and bool((np.diff(csr.indptr) == 1).all())
         self._picked = torch.as_tensor(csr.indices, device=device).long() if one_each else None
         in_place = one_each and bool((csr.indices == np.arange(csr.nnz)).all())
-        self._is_identity = in_place and self.shape[0] == self.shape[1]
+        self.is_identity = in_place and self.shape[0] == self.shape[1]
         total = self.shape[0] * self.shape[1]
         self._dense: Tensor | None = None
         if total <= _SMALL or csr.nnz > _DENSE_SHARE * total:
@@ -74,7 +75,7 @@ class Mixing:
 
     def times(self, values: Tensor) -> Tensor:
         """Return the product with values (m, …), as (r, …); it may be the values themselves."""
-        if self._is_identity:
+        if self.is_identity:
             return values
         if self._picked is not None:
             return values[self._picked]
@@ -100,7 +101,7 @@ class Mixing:
     @property
     def _products(self) -> int:
         """How many numbers are multiplied for each column of values."""
-        if self._is_identity or self._picked is not None:
+        if self.is_identity or self._picked is not None:
             return 0
         return self.non_zeros if self._dense is None else self._dense.numel()
 
@@ -141,7 +142,7 @@ class Mixing:
         restricted = copy.copy(self)
         restricted.shape = (self.shape[0], columns.numel())
         restricted._picked = None
-        restricted._is_identity = False
+        restricted.is_identity = False
         restricted._dense = self._dense[:, columns]
         restricted._is_thin = False
         return restricted
@@ -178,6 +179,8 @@ class Plan:
     # Of all rows, and of which edges there are: (q, B, h) → (r, B, o).
     combine: Callable[[Tensor, Presence | None], Tensor] | None = None
     combine_change: Callable[[Change], ChangedRows] | None = None  # what a change does to them
+    # The edges into the rows, and what is made of any edges: `combine` with the edges of an input.
+    near: tuple[LocalEdges, Callable[[Tensor, LocalEdges], Tensor]] | None = None
     looks_at_all_nodes: bool = False  # also in other parts of the graph
     heard: Heard | None = None  # a further term of the state, only of a plan on the features
     looked_up: LookedUp | None = None  # what the state is instead, only of a plan on the features

@@ -25,14 +25,15 @@ from zorro.evaluation.traced.layers.row_wise import refuse_if_it_looks_at_all_no
 from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
+from zorro.evaluation.traced.tables import Known, Tables, Value
 from zorro.evaluation.traced.typed import OF_RELATIONS, EdgesOf, Join
 from zorro.evaluation.traced.unserved import Unserved
-from zorro.graph.edge_index import ascending
+from zorro.graph.edge_index import sorted_unique
 from zorro.model.model_state import undisturbed
 
 T = TypeVar("T")
-_PlannedCall = tuple[fx.Node, Callable[[Rows], Plan]]
+_PlannedCall = tuple[fx.Node, Callable[[RowPlanner], Plan]]
 _LINEAR = (nn.Linear, gnn.Linear)
 _PRODUCTS = (torch.matmul, torch.mm, operator.matmul, "matmul", "mm", "__matmul__")
 _UNCHANGED_MODULES = (nn.Dropout, nn.Identity)
@@ -58,15 +59,15 @@ class _Values:
 
 
 @dataclass
-class Record:
+class Activations:
     """What a run computed: values (r, B, …) that follow an entry row by row, and layers' states."""
 
     values: dict[fx.Node, Tensor] = field(default_factory=dict)
     states: dict[fx.Node, Tensor] = field(default_factory=dict)
 
     @classmethod
-    def joined(cls, parts: Sequence[Record]) -> Record:
-        """Return the record of several batches as that of one; theirs are used up."""
+    def joined(cls, parts: Sequence[Activations]) -> Activations:
+        """Return the activations of several batches as those of one; theirs are used up."""
         if len(parts) == 1:
             return parts[0]
         first = parts[0]
@@ -163,43 +164,110 @@ class Program:
     def run(
         self,
         states: Mapping[fx.Node, Tensor],
-        record: Record | None = None,
+        activations: Activations | None = None,
         presence: Presence | None = None,
+        known: Known | None = None,
     ) -> Tensor:
         """Return the output (r, B, K) for the query from the entries' states, each (q, B, h).
 
         It has a row, or one for each of several links that are compared.
 
         Args:
-            states: of all entries.
-            record: takes down what `run_changes` starts from.
+            states: of all entries; of those alone that are run, if values of others are known.
+            activations: takes down what `run_changes` starts from.
             presence: which edges there are, where that varies.
+            known: looks values of the first layers up.
         """
         values: dict[fx.Node, Any] = dict(self._static)
         for node in self._nodes:
             if node in self._static or node in self._raw:
                 continue
+            if known is not None and node in known.tables:
+                if node in known.tables.read:
+                    values[node] = _Values(known.value(node))
+                continue
             if node.op == "output":
                 return _output(values[_only(node)])
             if node in self._plans:
                 plan = self._plans[node]
-                state = states.get(node)
+                state = states.get(node) if known is None else known.state(node)
+                state = states.get(node) if state is None else state
                 if state is None:
                     given = self._inputs[node]
                     state = plan.state(self._picked(values[given].tensor, given, plan.needs))
-                if record is not None and node not in self.entries:
-                    record.states[node] = state.clone()  # what follows may write to it
+                if activations is not None and node not in self.entries:
+                    activations.states[node] = state.clone()  # what follows may write to it
                 values[node] = _Values(plan.finish(state, self._heeded(node, presence)))
             else:
                 values[node] = self._row_wise(node, values)
-            if record is not None and self._follows_changes(node, values[node], record):
-                record.values[node] = values[node].tensor
+            if activations is not None and self._follows_changes(node, values[node], activations):
+                activations.values[node] = values[node].tensor
         raise Unserved("it has no output")
+
+    def tabulated(self, states: Mapping[fx.Node, Tensor], *, memory: int) -> Tables:
+        """Return tables of the first layers, for inputs that differ in their edges alone.
+
+        Args:
+            states: (q, h), each entry's in all inputs.
+            memory: bytes that a table may take.
+        """
+        elements, dtype = self._graph.edges, self._graph.x.dtype
+        numbers = memory // dtype.itemsize
+        tables = Tables(elements.of_column, elements.count, dtype=dtype, numbers=numbers)
+        with undisturbed(self._model), torch.no_grad():
+            for node in self._nodes:
+                if node in self._static or node in self._raw or node.op == "output":
+                    continue
+                if node in self._plans and node not in self._columns:
+                    plan, given = self._plans[node], self._inputs[node]
+                    of_input: Tensor | Value | None = states.get(node)
+                    if of_input is None:
+                        of_input = tables.known(given, self._places(given, plan.needs))
+                    if of_input is not None:
+                        tables.add_layer(node, plan, of_input)
+                elif node not in self._plans and not isinstance(node.target, Join):
+                    self._tabulate_row_wise(node, tables)
+        tables.read = frozenset(
+            given
+            for node in self._nodes
+            if node not in tables and tables.state(node) is None
+            for given in node.all_input_nodes
+            if given in tables
+        )
+        return tables
+
+    def _tabulate_row_wise(self, node: fx.Node, tables: Tables) -> None:
+        """Add what an operation on each row gives, if all that it reads is in tables."""
+        wanted = self._needed[node]
+        given = {}
+        for one in node.all_input_nodes:
+            if one in self._static:
+                fixed = self._static[one]
+                if isinstance(fixed, Tensor) and self._is_node_level(fixed):
+                    return
+                continue
+            value = tables.known(one, self._places(one, wanted))
+            if value is None:
+                return
+            given[one] = value
+
+        def run(values: Mapping[fx.Node, Tensor]) -> Any:
+            args, kwargs = fx.node.map_arg(
+                (node.args, node.kwargs),
+                lambda one: values[one] if one in values else self._static[one],
+            )
+            return self._function_of(node)(*args, **kwargs)
+
+        tables.add_row_wise(node, given, run)
+
+    def _places(self, node: fx.Node, rows: Tensor) -> Tensor:
+        """Return where rows stand among those of a value."""
+        return torch.searchsorted(self._needed[node], rows)
 
     def run_changes(
         self,
         changes: Mapping[fx.Node, Change],
-        record: Record,
+        activations: Activations,
         presence: Presence | None = None,
         *,
         always_by_row: bool = False,
@@ -211,7 +279,7 @@ class Program:
 
         Args:
             changes: of all entries' states.
-            record: of the samples that the changes are relative to.
+            activations: of the samples that the changes are relative to.
             presence: which edges there are in each input, where that varies.
             always_by_row: do so even where it is more work.
         """
@@ -221,21 +289,21 @@ class Program:
             if node in self._static or node in self._raw:
                 continue
             if node.op == "output":
-                return _output(self._dense(_only(node), values, record, sample))
+                return _output(self._dense(_only(node), values, activations, sample))
             if node in changes:
                 values[node] = _entered(
                     self._plans[node], changes[node], self._heeded(node, presence), always_by_row
                 )
             elif node in self._plans:
-                state = self._changed_state(node, values, record, sample)
+                state = self._changed_state(node, values, activations, sample)
                 values[node] = _Values(
                     self._plans[node].finish(state, self._heeded(node, presence))
                 )
-            elif node in record.values:
-                values[node] = self._row_wise_on_changes(node, values, record, sample)
+            elif node in activations.values:
+                values[node] = self._row_wise_on_changes(node, values, activations, sample)
             else:
                 dense = {
-                    given: self._dense(given, values, record, sample)
+                    given: self._dense(given, values, activations, sample)
                     for given in node.all_input_nodes
                 }
                 values[node] = self._row_wise(node, dense)
@@ -247,7 +315,7 @@ class Program:
             return presence
         return presence.part(self._columns[node])
 
-    def _follows_changes(self, node: fx.Node, value: _Values, record: Record) -> bool:
+    def _follows_changes(self, node: fx.Node, value: _Values, activations: Activations) -> bool:
         """Whether rows of a value depend on the same rows of one entry alone."""
         if not isinstance(value.tensor, Tensor):
             return False
@@ -260,13 +328,13 @@ class Program:
         fixed = (self._static[given] for given in node.all_input_nodes if given in self._static)
         return (
             len(inputs) == 1
-            and inputs[0] in record.values
+            and inputs[0] in activations.values
             and self._needed[inputs[0]].numel() == self._needed[node].numel()
             and not any(isinstance(value, Tensor) and self._is_node_level(value) for value in fixed)
         )
 
     def _changed_state(
-        self, node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor
+        self, node: fx.Node, values: Mapping[fx.Node, Any], activations: Activations, sample: Tensor
     ) -> Tensor:
         """Return a layer's state (q, P, h): the samples' plus what the changed rows add."""
         plan = self._plans[node]
@@ -274,8 +342,8 @@ class Program:
         value = values[given]
         if not isinstance(value, ChangedRows):
             return plan.state(self._picked(value.tensor, given, plan.needs))
-        change = value.minus(record.values[given], sample)  # (E, d)
-        state = record.states[node][:, sample]
+        change = value.minus(activations.values[given], sample)  # (E, d)
+        state = activations.states[node][:, sample]
         rows, inputs = self._needed[given].numel(), sample.numel()
         for mixing, weight in zip(plan.mixings, plan.weights, strict=True):
             part = change if weight is None else change @ weight  # (E, h)
@@ -287,7 +355,7 @@ class Program:
         return state
 
     def _row_wise_on_changes(
-        self, node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor
+        self, node: fx.Node, values: Mapping[fx.Node, Any], activations: Activations, sample: Tensor
     ) -> _Values | ChangedRows:
         (given,) = (given for given in node.all_input_nodes if given not in self._static)
         value = values[given]
@@ -300,10 +368,12 @@ class Program:
         return ChangedRows(value.row, value.column, self._function_of(node)(*args, **kwargs))
 
     @staticmethod
-    def _dense(node: fx.Node, values: Mapping[fx.Node, Any], record: Record, sample: Tensor) -> Any:
+    def _dense(
+        node: fx.Node, values: Mapping[fx.Node, Any], activations: Activations, sample: Tensor
+    ) -> Any:
         value = values[node]
         if isinstance(value, ChangedRows):
-            return _Values(value.dense(record.values[node], sample))
+            return _Values(value.dense(activations.values[node], sample))
         return value
 
     def _find_static(self) -> None:
@@ -311,10 +381,10 @@ class Program:
         if len(placeholders) < 2:
             raise Unserved("it does not take x and edge_index")
         self._raw[placeholders[0]] = None
-        extras = self._graph.further_inputs
+        further = self._graph.further_inputs
         self._static[placeholders[1]] = self._graph.edge_index
         for node in placeholders[2:]:
-            self._static[node] = extras.get(str(node.target))
+            self._static[node] = further.get(str(node.target))
         if self.edges_vary:
             self._refuse_use_of_edges(placeholders[1:])
         for node in self._nodes:
@@ -328,7 +398,7 @@ class Program:
         of_edges = {
             node
             for number, node in enumerate(placeholders)
-            if number == 0 or str(node.target) in self._graph.extras.edge
+            if number == 0 or str(node.target) in self._graph.model_inputs.edge
         }
         for node in self._nodes:
             if of_edges.isdisjoint(node.all_input_nodes):
@@ -377,7 +447,7 @@ class Program:
 
     def _need_inputs(self, node: fx.Node) -> None:
         wanted = self._needed[node]
-        rows = Rows(
+        rows = RowPlanner(
             wanted, self._graph.x.size(0), wanted.device, self._graph.x.dtype, self.edges_vary
         )
         if isinstance(node.target, Join):
@@ -525,7 +595,7 @@ class Program:
         if node in self._static:
             raise Unserved("its output does not depend on the features")
         if node in self._needed:
-            rows = ascending(torch.cat([self._needed[node], rows]))
+            rows = sorted_unique(torch.cat([self._needed[node], rows]))
         self._needed[node] = rows
 
     def _picked(self, values: Tensor, node: fx.Node, rows: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from zorro.evaluation.traced.change import Change, ChangedRows
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.heard import Heard
 from zorro.evaluation.traced.looked_up import LookedUp
 from zorro.evaluation.traced.plan import Mixing, Plan
@@ -31,13 +31,13 @@ class Projection(NamedTuple):
         return cls(layer.weight.detach().t(), None if layer.bias is None else layer.bias.detach())
 
     @classmethod
-    def unchanged(cls, width: int, rows: Rows) -> Projection:
+    def unchanged(cls, width: int, rows: RowPlanner) -> Projection:
         """Return the map that gives the input itself, to stand beside others."""
         return cls(torch.eye(width, device=rows.device, dtype=rows.dtype))
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPlanner:
     """What a layer's plan may depend on: the rows asked for, in a graph of `nodes` nodes."""
 
     wanted: Tensor  # (r,) ascending
@@ -99,7 +99,7 @@ class Rows:
         self,
         edge_index: Tensor,
         edge_weight: Tensor | None,
-        aggregate: Callable[[Tensor, Edges], Tensor],
+        aggregate: Callable[[Tensor, LocalEdges], Tensor],
         projection: Projection,
         *,
         own: Tensor | None,
@@ -132,11 +132,11 @@ class Rows:
         self,
         edge_index: Tensor,
         projections: Sequence[Projection],
-        combine: Callable[[list[Tensor], Edges], Tensor],
+        combine: Callable[[list[Tensor], LocalEdges], Tensor],
         *,
         flow: str,
         in_parts: bool = False,
-        combine_change: Callable[[Change, Edges], ChangedRows] | None = None,
+        combine_change: Callable[[Change, LocalEdges], ChangedRows] | None = None,
         origin: Tensor | None = None,
         senders_only: bool = False,
     ) -> Plan:
@@ -174,6 +174,7 @@ class Rows:
             combine_change=(
                 None if combine_change is None else lambda change: combine_change(change, edges)
             ),
+            near=(edges, lambda state, some: combine(_split(state, projections), some)),
         )
 
     def over_all(
@@ -209,9 +210,7 @@ class Rows:
         """
         used = np.unique(np.concatenate([*members, np.empty(0, dtype=np.int64)]))
         needs = torch.as_tensor(used, device=self.device).long()
-        places = [
-            torch.as_tensor(np.searchsorted(used, each), device=self.device) for each in members
-        ]
+        places = [self._as_slice(np.searchsorted(used, each)) for each in members]
         return Plan(
             needs=needs,
             mixings=(self._unmixed(needs),),
@@ -219,6 +218,13 @@ class Rows:
             bias=None,
             combine=lambda state, _: torch.stack([reduce(state[each]) for each in places]),
         )
+
+    def _as_slice(self, places: Any) -> Tensor | slice:
+        """Return places (k,), as a slice where they follow each other: no copy is made of these."""
+        first = int(places[0]) if places.size else 0
+        if np.array_equal(places, np.arange(first, first + places.size)):
+            return slice(first, first + places.size)
+        return torch.as_tensor(places, device=self.device)
 
     def _picking(self, rows: Tensor, count: int) -> Mixing:
         """Return the matrix (r, count) that picks some rows (r,)."""
@@ -242,7 +248,7 @@ class Rows:
 
     def _edges(
         self, edge_index: Tensor, *, flow: str, senders_only: bool = False
-    ) -> tuple[Tensor, Edges]:
+    ) -> tuple[Tensor, LocalEdges]:
         """Return the rows that are read, (m,), and the edges into the wanted ones."""
         receiver, sender = (1, 0) if flow == "source_to_target" else (0, 1)
         place = torch.full((self.nodes,), -1, device=self.device)
@@ -254,7 +260,7 @@ class Rows:
         if not senders_only or kept.numel() == 0:
             is_needed[self.wanted] = True
         needs = is_needed.nonzero().flatten()
-        return needs, Edges(
+        return needs, LocalEdges(
             ids=kept,
             sender=torch.searchsorted(needs, edge_index[sender][kept]),
             receiver=place[edge_index[receiver][kept]],

@@ -25,8 +25,9 @@ class SeenInputs:
 
     def __init__(self, edges: int, device: torch.device) -> None:
         self.bits = 2 ** torch.arange(edges, device=device)  # (m,)
-        self._places: dict[int, int] = {}
-        self._parts: list[Tensor] = []
+        self._numbers = torch.empty(0, dtype=torch.long, device=device)  # ascending
+        self._places = torch.empty_like(self._numbers)  # where the scores of each stand
+        self._scores: Tensor | None = None
         self._one_at_a_time = Lock()  # pages ask about a query from several threads
 
     def numbers_of(self, present: Tensor) -> Tensor:
@@ -44,18 +45,35 @@ class SeenInputs:
             return self._looked_up(numbers, run)
 
     def _looked_up(self, numbers: Tensor, run: Callable[[Tensor], Tensor]) -> Tensor:
-        if len(self._places) > _MOST_INPUTS:
-            self._places, self._parts = {}, []
-        each = numbers.tolist()
-        new: dict[int, int] = {}
-        for at, number in enumerate(each):
-            if number not in self._places:
-                new.setdefault(number, at)
-        if new:
-            known = len(self._places)
-            self._parts.append(run(torch.tensor(list(new.values()), device=numbers.device)))
-            self._places.update((number, known + at) for at, number in enumerate(new))
-        if len(self._parts) > 1:
-            self._parts = [torch.cat(self._parts)]
-        places = torch.tensor([self._places[number] for number in each], device=numbers.device)
-        return self._parts[0][places]
+        if self._numbers.numel() > _MOST_INPUTS:
+            self._numbers, self._places = self._numbers[:0], self._places[:0]
+            self._scores = None
+        ordered, order = numbers.sort(stable=True)
+        is_first = torch.ones_like(ordered, dtype=torch.bool)
+        is_first[1:] = ordered[1:] != ordered[:-1]
+        new = is_first & ~self._are_known(ordered)
+        if self._scores is None or bool(new.any()):
+            self._take_down(ordered[new], run(order[new]))
+        assert self._scores is not None
+        return self._scores[self._places[torch.searchsorted(self._numbers, numbers)]]
+
+    def _are_known(self, numbers: Tensor) -> Tensor:
+        """Return which of some numbers (b,) were run before."""
+        if self._numbers.numel() == 0:
+            return torch.zeros_like(numbers, dtype=torch.bool)
+        at = torch.searchsorted(self._numbers, numbers).clamp(max=self._numbers.numel() - 1)
+        return self._numbers[at] == numbers
+
+    def _take_down(self, new: Tensor, scores: Tensor) -> None:
+        """Remember the scores (u, C) of inputs (u,), ascending, none of which is known."""
+        known = self._numbers.numel()
+        at = torch.searchsorted(self._numbers, new) + torch.arange(new.numel(), device=new.device)
+        is_old = torch.ones(known + new.numel(), dtype=torch.bool, device=new.device)
+        is_old[at] = False
+        old = is_old.nonzero().flatten()
+        numbers, places = new.new_empty(is_old.numel()), new.new_empty(is_old.numel())
+        numbers[old], numbers[at] = self._numbers, new
+        places[old] = self._places
+        places[at] = torch.arange(known, is_old.numel(), device=new.device)
+        self._numbers, self._places = numbers, places
+        self._scores = scores if self._scores is None else torch.cat([self._scores, scores])

@@ -118,7 +118,7 @@ def trace(model: nn.Module, graph: ComputationalGraph) -> fx.Graph:
     Arguments that are the same on every graph are fixed to their values, and those that the model
     takes and does not get to their defaults.
     """
-    arguments, following = graph.further_inputs, graph.extras.following
+    arguments, following = graph.further_inputs, graph.model_inputs.following
     tensors = {name for name, value in arguments.items() if isinstance(value, Tensor)}
     # What the model sets in its forward pass would keep what stands for values while it is traced.
     attributes = [(vars(module), dict(vars(module))) for module in model.modules()]

@@ -170,16 +170,18 @@ def mapped(folder: Path, name: str, record: ArrayRecord, *, scattered: bool = Fa
         raise DatasetError(f"{path} cannot be opened ({reason}): store the graph again") from error
     if (array.dtype.str, array.shape) != (record.dtype, record.shape):
         raise DatasetError(
-            f"{path} must hold {record.dtype} of shape {record.shape}, got {array.dtype.str} of "
+            f"{path}: expected {record.dtype} of shape {record.shape}, got {array.dtype.str} of "
             f"shape {array.shape}: store the graph again"
         )
     if (found := path.stat().st_size) != array.offset + array.nbytes:
         raise DatasetError(
-            f"{path} must have {array.offset + array.nbytes:,} bytes, got {found:,}: store the "
+            f"{path}: expected {array.offset + array.nbytes:,} bytes, got {found:,}: store the "
             "graph again"
         )
     if not array.flags.c_contiguous:
-        raise DatasetError(f"{path} must hold values row after row: store the graph again")
+        raise DatasetError(
+            f"{path}: expected values row after row, got others: store the graph again"
+        )
     return tensor
 
 

@@ -34,6 +34,13 @@ def store(data: Data, folder: str | Path) -> None:
     that order. Kept are `x`, `edge_index` and, where there are such, `y`, the three masks,
     `edge_weight`, `edge_attr` and `edge_type`; nothing else of `data` is.
 
+    >>> import torch
+    >>> from zorro.data import karate_club, open_stored, store
+    >>> store(karate_club(), "club")
+    >>> open_stored("club").x.rows(torch.tensor([0, 33]))
+    tensor([[0., 1., 0., 0.],
+            [1., 0., 0., 0.]])
+
     Args:
         data: with features `x`, dense or sparse, which are stored as what they are.
         folder: a name that is free.
@@ -65,7 +72,7 @@ def _check(data: Data) -> None:
     check_graph(data.x, data.edge_index, sparse=True)
     if data.x.dtype not in (torch.float16, torch.float32, torch.float64):
         raise InputError(
-            f"x must be float16, float32 or float64 to be stored, got {data.x.dtype}: convert it "
+            f"x: expected float16, float32 or float64 to be stored, got {data.x.dtype}: convert it "
             f"with x.float()"
         )
     if data.get("y") is not None:

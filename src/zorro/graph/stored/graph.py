@@ -119,6 +119,28 @@ class StoredGraph:
 
     `Zorro(model, graph.x, graph.edge_index)` explains on it; what belongs to its edges goes into
     `model_kwargs`. Pickled, it is the folder's path, so that processes share one copy in memory.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club, open_stored, store
+    >>> store(karate_club(), "club")
+    >>> club = open_stored("club")
+    >>> club.num_nodes, club.num_edges, club.num_features
+    (34, 156, 4)
+    >>> Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+
+    Args:
+        x: the features, read where they are needed.
+        edge_index: the edges, read where they are needed.
+        source: the folder and the digest of what it holds.
+        y: (N,), true classes, if they were stored.
+        train_mask: (N,), which nodes to train on.
+        val_mask: (N,), which nodes to choose by.
+        test_mask: (N,), which nodes to test with.
+        edge_weight: (E,), one number per edge, in the order of the stored edges.
+        edge_attr: (E, k), attributes of the edges.
+        edge_type: (E,), the number of each edge's type.
     """
 
     x: StoredFeatures
@@ -164,7 +186,7 @@ class StoredGraph:
     def to(self, device: str | torch.device) -> StoredGraph:
         """Return the graph itself: it is read on the CPU, and nowhere else."""
         if torch.device(device).type != "cpu":
-            raise InputError(f"device: a stored graph is read on the CPU, got {str(device)!r}")
+            raise InputError(f"device: expected the CPU for a stored graph, got {str(device)!r}")
         return self
 
     def get(self, name: str) -> Tensor | None:
@@ -191,6 +213,12 @@ def open_stored(folder: str | Path, *, read_ahead: bool = False) -> StoredGraph:
     (32 MB) is verified too; of a larger one it is not read. `verify_stored` does it for any, and
     so does a run before it keeps anything.
 
+    >>> from zorro.data import karate_club, open_stored, store
+    >>> store(karate_club(), "club")
+    >>> club = open_stored("club")
+    >>> club.folder.name, club.num_nodes, club.y[:4]
+    ('club', 34, tensor([1, 1, 1, 1]))
+
     Args:
         folder: of the graph.
         read_ahead: let the system load what lies around the entries that a query reads, too. The
@@ -209,6 +237,17 @@ def verify_stored(
     """Read all of a stored graph, and return it if it is what `store` wrote.
 
     Raises `DatasetError` if a file was changed or damaged, or does not fit the others.
+
+    >>> from zorro.data import karate_club, store, verify_stored
+    >>> store(karate_club(), "club")
+    >>> verify_stored("club").num_edges
+    156
+    >>> with open("club/y.npy", "r+b") as file:  # somebody meddles
+    ...     _ = file.seek(-1, 2), file.write(b"!")
+    >>> verify_stored("club")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    zorro.errors.DatasetError: ...y.npy: expected the values of its digest in graph.json, got ...
 
     Args:
         folder: of the graph.
@@ -250,19 +289,21 @@ def _arrays(folder: Path, record: Record, *, read_ahead: bool) -> dict[str, Tens
     arrays = {}
     shapes, types = record.shapes(), record.types()
     if min(record.nodes, record.features) < 1:
-        raise DatasetError(f"{folder} must have nodes and features: store the graph again")
+        raise DatasetError(
+            f"{folder}: expected nodes and features, got none: store the graph again"
+        )
     for name, shape in shapes.items():
         if name not in record.arrays:
             raise DatasetError(f"{folder} lists no array {name}: store the graph again")
         found, dtype = record.arrays[name].shape, record.arrays[name].dtype
         if dtype not in types.get(name, (dtype,)):
             wanted_types = " or ".join(types[name])
-            raise _unfit(folder, name, f"must hold {wanted_types}, got {dtype}")
+            raise _unfit(folder, name, f"expected {wanted_types}, got {dtype}")
         if len(found) != len(shape) or any(
             wanted not in (None, size) for wanted, size in zip(shape, found, strict=True)
         ):
             wanted = tuple("any" if size is None else size for size in shape)
-            raise _unfit(folder, name, f"must have shape {wanted}, got {found}")
+            raise _unfit(folder, name, f"expected shape {wanted}, got {found}")
         scattered = not read_ahead and name.startswith(_SCATTERED)
         arrays[name] = mapped(folder, name, record.arrays[name], scattered=scattered)
     for name in record.arrays.keys() - shapes.keys():
@@ -273,18 +314,19 @@ def _arrays(folder: Path, record: Record, *, read_ahead: bool) -> dict[str, Tens
     if record.sparse:
         ends["x_indptr"] = arrays["x_values"].numel()
         if arrays["x_columns"].numel() != ends["x_indptr"]:
-            raise _unfit(folder, "x_columns", f"must have {ends['x_indptr']} entries")
+            entries = arrays["x_columns"].numel()
+            raise _unfit(folder, "x_columns", f"expected {ends['x_indptr']}, got {entries} entries")
     for name, end in ends.items():
         first, last = int(arrays[name][0]), int(arrays[name][-1])
         if (first, last) != (0, end):
-            raise _unfit(folder, name, f"must run from 0 to {end}, got {first} to {last}")
+            raise _unfit(folder, name, f"expected values from 0 to {end}, got {first} to {last}")
     if int(arrays["column_counts"].sum()) != arrays["column_values"].numel():
-        raise _unfit(folder, "column_counts", "must add up to the number of column_values")
+        raise _unfit(folder, "column_counts", "expected as many as column_values, got others")
     return arrays
 
 
-def _unfit(folder: Path, name: str, expected: str) -> DatasetError:
-    return DatasetError(f"{path_of(folder, name)} {expected}: store the graph again")
+def _unfit(folder: Path, name: str, problem: str) -> DatasetError:
+    return DatasetError(f"{path_of(folder, name)}: {problem}: store the graph again")
 
 
 def _reopened(source: Source) -> StoredGraph:

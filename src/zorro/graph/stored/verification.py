@@ -63,7 +63,7 @@ class _Files:
         for _, part in self.parts(name):
             found.update(part.view(np.uint8).data)
         if found.hexdigest() != self.record.arrays[name].sha256:
-            raise self.unfit(name, "holds other values than its digest in graph.json says")
+            raise self.unfit(name, "expected the values of its digest in graph.json, got others")
 
     def parts(self, name: str) -> Iterator[tuple[int, Array]]:
         """Yield an array as flat parts, each with the place of its first value."""
@@ -77,13 +77,15 @@ class _Files:
                 while left:
                     part = np.fromfile(file, dtype, min(left, _AT_ONCE))
                     if not part.size:
-                        raise self.unfit(name, "has become shorter")
+                        raise self.unfit(name, "expected more values, got the end of the file")
                     yield first, part
                     first += part.size
                     left -= part.size
                     self._add(part.nbytes)
         except OSError as error:
-            raise self.unfit(name, f"cannot be read ({error.strerror or error})") from error
+            raise self.unfit(
+                name, f"expected a file that can be read, got an error ({error.strerror or error})"
+            ) from error
 
     def mapped(self, name: str) -> Array:
         """Return an array of which single values are looked up."""
@@ -97,14 +99,16 @@ class _Files:
         )
         if (np.diff(start) < 0).any():
             at = int(np.flatnonzero(np.diff(start) < 0)[0])
-            raise self.unfit(name, f"must ascend, got {start[at]} and then {start[at + 1]}")
+            raise self.unfit(
+                name, f"expected ascending values, got {start[at]} and then {start[at + 1]}"
+            )
         return start
 
     def check_ids(self, name: str, part: Array, count: int) -> None:
         """Raise unless a part holds ids below `count`."""
         outside = part[(part < 0) | (part >= count)]
         if outside.size:
-            raise self.unfit(name, f"must hold ids from 0 to {count - 1}, got {outside[0]}")
+            raise self.unfit(name, f"expected ids from 0 to {count - 1}, got {outside[0]}")
 
     def tell_rest(self) -> None:
         """Say that everything is done."""
@@ -113,7 +117,7 @@ class _Files:
     def unfit(self, name: str, problem: str) -> DatasetError:
         """Return the error about an array."""
         return DatasetError(
-            f"{path_of(self.folder, name)} {problem}: the graph was changed or damaged since it "
+            f"{path_of(self.folder, name)}: {problem}: the graph was changed or damaged since it "
             "was stored; store it again"
         )
 
@@ -134,7 +138,7 @@ def _check_outgoing(files: _Files) -> None:
     senders = files.mapped("in_senders")
     for edges, sender in _ascending(files, "out_edges", start, files.record.edges):
         if not (senders[edges] == sender).all():
-            raise files.unfit("out_edges", "must hold the edges of each sender")
+            raise files.unfit("out_edges", "expected the edges of each sender, got others")
 
 
 def _check_columns(files: _Files) -> None:
@@ -143,7 +147,7 @@ def _check_columns(files: _Files) -> None:
     size = files.record.features
     count = np.concatenate([part for _, part in files.parts("column_counts")])  # (d,)
     if (count < 0).any():
-        raise files.unfit("column_counts", f"must not be negative, got {count.min()}")
+        raise files.unfit("column_counts", f"expected no negative counts, got {count.min()}")
     start = np.cumsum(count) - count  # (d,)
     kept = files.mapped("column_values")
     done = np.zeros(size, np.int64)
@@ -151,12 +155,14 @@ def _check_columns(files: _Files) -> None:
     one_each = True
     for by_column, here in _by_column(files):
         if not np.isfinite(by_column).all():
-            raise files.unfit(name, "must be finite")
+            raise files.unfit(name, "expected finite values, got others")
         if (done + here > count).any():
-            raise files.unfit("column_counts", "must count the non-zero values of each column")
+            raise files.unfit(
+                "column_counts", "expected the non-zero values of each column, got other counts"
+            )
         place = ranges(torch.from_numpy(start + done), torch.from_numpy(here)).numpy()
         if not (kept[place] == by_column).all():
-            raise files.unfit("column_values", f"must be the columns of {name}")
+            raise files.unfit("column_values", f"expected the columns of {name}, got other values")
         filled = here > 0
         one_each &= bool((np.repeat(kept[start[filled]], here[filled]) == by_column).all())
         column = np.repeat(np.arange(size), here)
@@ -164,14 +170,20 @@ def _check_columns(files: _Files) -> None:
         sizes += np.bincount(column, np.abs(by_column), size)
         done += here
     if (done != count).any():
-        raise files.unfit("column_counts", "must count the non-zero values of each column")
+        raise files.unfit(
+            "column_counts", "expected the non-zero values of each column, got other counts"
+        )
     if one_each != files.record.one_value_each:
-        raise files.unfit("column_values", f"must have one value each: {one_each} in graph.json")
+        raise files.unfit(
+            "column_values", f"expected one value each: {one_each}, got the opposite in graph.json"
+        )
     means = np.concatenate([part for _, part in files.parts("column_means")])  # (d,)
     limits = np.finfo(means.dtype)
     allowed = _ROUNDING * float(limits.eps) * sizes / files.record.nodes + float(limits.tiny)
     if not (np.abs(means - sums / files.record.nodes) <= allowed).all():
-        raise files.unfit("column_means", f"must be the means of the columns of {name}")
+        raise files.unfit(
+            "column_means", f"expected the means of the columns of {name}, got others"
+        )
 
 
 def _by_column(files: _Files) -> Iterator[tuple[Array, NDArray[np.int64]]]:
@@ -214,7 +226,7 @@ def _ascending(
         group = _group(start, first, first + ids.size)  # (n,)
         after = (group[1:] > group[:-1]) | (ids[1:] > ids[:-1])
         if not after.all() or last >= (int(group[0]), int(ids[0])):
-            raise files.unfit(name, "must ascend in each group")
+            raise files.unfit(name, "expected ascending values in each group, got others")
         last = (int(group[-1]), int(ids[-1]))
         yield ids, group
 
@@ -224,9 +236,9 @@ def _check_labels(files: _Files) -> None:
         if name in files.record.arrays:
             for _, part in files.parts(name):
                 if name == "y" and (part < 0).any():
-                    raise files.unfit(name, f"must hold class numbers from 0, got {part.min()}")
+                    raise files.unfit(name, f"expected class numbers from 0, got {part.min()}")
                 if name != "y" and (part.view(np.uint8) > 1).any():
-                    raise files.unfit(name, "must hold truth values")
+                    raise files.unfit(name, "expected truth values, got others")
 
 
 def _group(start: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:

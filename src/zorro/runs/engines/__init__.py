@@ -46,7 +46,7 @@ def engine_of(
         check_at_least("workers", workers, 1)
     if name != "ray" and (address is not None or gpus_per_worker):
         given = "address" if address is not None else "gpus_per_worker"
-        raise InputError(f"{given}: only the engine ray has one, got engine={name!r}")
+        raise InputError(f"{given}: expected engine='ray' with it, got engine={name!r}")
     if name == "auto":
         several = (usable_cores() if workers is None else workers) > 1
         name = "processes" if several and queries > _FEW else "in-process"

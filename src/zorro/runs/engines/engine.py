@@ -17,12 +17,35 @@ class Engine(Protocol):
 
     Queries are taken from the iterable as workers get free, so that any number may be asked for.
     What is found does not depend on the engine.
+
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> from zorro.runs import Outcome
+    >>> class OneByOne:
+    ...     name = "one by one"
+    ...
+    ...     def map(self, task, queries):
+    ...         answer = task.open()
+    ...         for query in queries:
+    ...             e = answer(query.key)
+    ...             yield Outcome(query, e.status, e.certified, e.to_json(), None, None, e.seconds)
+    >>> club = karate_club()
+    >>> explain_many(
+    ...     SimpleConv(), club.x, club.edge_index, [9, 11], out="runs/votes", engine=OneByOne()
+    ... )
+    Run('runs/votes': 2 of 2 nodes explained, 2 certified, 0 failed)
     """
 
     name: str
 
     def map(self, task: Task, queries: Iterable[Query]) -> Outcomes:
-        """Yield the outcome of each query; closing the iterator stops the work."""
+        """Yield the outcome of each query; closing the iterator stops the work.
+
+        Args:
+            task: opened once in each worker.
+            queries: taken one by one, as workers get free.
+        """
         ...
 
 

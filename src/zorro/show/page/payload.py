@@ -31,7 +31,7 @@ from zorro.show.kept_edges import KeptEdges
 from zorro.show.page import answers, contents
 from zorro.show.page.address import Address, address_of, edge_address, edge_at
 from zorro.show.page.contents import Contents
-from zorro.show.page.surroundings import Elements, Surroundings, group_name, significant
+from zorro.show.page.view import Elements, View, group_name, significant
 from zorro.show.scene import Scene
 
 Plain = dict[str, Any]
@@ -42,33 +42,31 @@ _SIZES = ("graphs", "nodes", "features", "edges")
 _MOST_STEPS = 600
 
 
-def of_run(
-    run: Run, surroundings: Surroundings, *, alternatives: Alternatives | None = None
-) -> Plain:
+def of_run(run: Run, view: View, *, alternatives: Alternatives | None = None) -> Plain:
     """Return everything that the report of a run shows."""
     held = contents.read(run)
     others = alternatives or {}
     details = {
-        str(address_of(e.query)): detail(e, surroundings, others.get(e.query.key, ()))
+        str(address_of(e.query)): detail(e, view, others.get(e.query.key, ()))
         for e in held.explanations
     }
     return {
-        "summary": summary(run, held, surroundings),
-        "rows": [row(e, surroundings) for e in held.explanations],
+        "summary": summary(run, held, view),
+        "rows": [row(e, view) for e in held.explanations],
         "details": details,
         "failures": failures(held),
         "unreadable": unreadable(held, run.about),
-        "labels": labels(surroundings, details.values()),
+        "labels": labels(view, details.values()),
     }
 
 
-def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
+def summary(run: Run, held: Contents, view: View) -> Plain:
     """Return what was asked, of what, and what came of it in numbers: of what can be read."""
     explanations = held.explanations
     manifest = run.manifest
     parameters = manifest["parameters"]
     measured = [e.fidelity.samples for e in explanations]
-    judged = [(e, surroundings.truth(e.query)) for e in explanations]
+    judged = [(e, view.truth(e.query)) for e in explanations]
     return {
         "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
         "asked": run.asked,
@@ -82,7 +80,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "medianSize": _median(e.graph.num_nodes for e in explanations),
         "medianEdges": _median(e.graph.edge_elements or 0 for e in explanations),
         "otherEdges": other_edges(explanations[0]) if explanations else None,
-        "answers": surroundings.answers.summary(judged),
+        "answers": view.answers.summary(judged),
         "tau": parameters["tau"],
         "delta": parameters.get("delta"),
         "search": parameters["search"],
@@ -97,7 +95,7 @@ def summary(run: Run, held: Contents, surroundings: Surroundings) -> Plain:
         "digests": {part: manifest[part]["sha256"] for part in ("data", "model")},
         "versions": manifest["versions"],
         "made": manifest["made"]["at"],
-        "hasGraph": surroundings.has_graph,
+        "hasGraph": view.has_graph,
         "hasTruth": any(truth is not None for _, truth in judged),
     }
 
@@ -107,13 +105,13 @@ def _other(why_not: int | Sequence[int] | None) -> Address | None:
     return "-".join(map(str, why_not)) if isinstance(why_not, Sequence) else why_not
 
 
-def row(explanation: Explanation, surroundings: Surroundings) -> Plain:
+def row(explanation: Explanation, view: View) -> Plain:
     """Return what the table shows of an explanation."""
     e = explanation
     return {
         "query": address_of(e.query),
         **answers.row(e),
-        "truth": surroundings.truth(e.query),
+        "truth": view.truth(e.query),
         **{kind: _count(e, kind) for kind in KINDS},
         "fidelity": answers.precise(e.fidelity.value),
         "status": e.status,
@@ -146,7 +144,7 @@ def _told(about: About, key: int | None) -> Address | None:
 
 def detail(
     explanation: Explanation,
-    surroundings: Surroundings,
+    view: View,
     alternatives: Sequence[Explanation] = (),
     *,
     drawn: bool = True,
@@ -155,20 +153,18 @@ def detail(
 
     Args:
         explanation: that is shown.
-        surroundings: what it lies in.
+        view: what it lies in.
         alternatives: further explanations of the same query.
         drawn: whether with its drawing and its values.
     """
     e, query = explanation, explanation.query
     scene = None
     if drawn:
-        scene = surroundings.scene(query, e.nodes, hops=e.graph.hops, edges=KeptEdges.of(e))
+        scene = view.scene(query, e.nodes, hops=e.graph.hops, edges=KeptEdges.of(e))
     context = None if e.graph.whole else e.graph.context
     other = None if e.versus is None else e.versus.other
     return {
-        "sentence": [
-            [piece, int(stressed)] for piece, stressed in phrases(e.claim, surroundings.names)
-        ],
+        "sentence": [[piece, int(stressed)] for piece, stressed in phrases(e.claim, view.names)],
         **{kind: members_of(e, kind) for kind in KINDS},
         "losses": _losses(e),
         "directed": e.graph.directed,
@@ -178,11 +174,11 @@ def detail(
             query,
             [_node(members) for members in e.ordered(NODES)] if NODES in e.selected else None,
             _columns(e) if FEATURES in e.selected else None,
-            surroundings,
+            view,
         )
         if drawn and redraws_features(e.selected)
         else None,
-        "kinds": surroundings.kinds_of_all(query),
+        "kinds": view.kinds_of_all(query),
         "fidelity": measured(e.fidelity),
         "bound": None if e.certificate is None else answers.precise(e.certificate.bound),
         "attempts": None if e.certificate is None else e.certificate.attempts,
@@ -190,9 +186,9 @@ def detail(
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
         "probabilities": answers.likeliest(e.probabilities, against=other),
         "versus": e.versus and {"other": e.versus.other, "contrast": e.versus.contrast},
-        "scene": None if scene is None else drawing(query, scene, surroundings),
+        "scene": None if scene is None else drawing(query, scene, view),
         "lookedAt": _edges_between(e)
-        + surroundings.looked_at(candidates=e.graph.candidates, context=context, hops=e.graph.hops),
+        + view.looked_at(candidates=e.graph.candidates, context=context, hops=e.graph.hops),
         "seconds": significant(e.seconds),
         "evaluations": e.evaluations,
         "evaluator": e.evaluator,
@@ -201,7 +197,7 @@ def detail(
 
 
 def labels(
-    surroundings: Surroundings,
+    view: View,
     details: Iterable[Plain],
     *,
     further: Mapping[str, Iterable[int]] | None = None,
@@ -209,11 +205,11 @@ def labels(
     """Return what things are called; of nodes and features only those that are shown.
 
     Args:
-        surroundings: that know their names.
+        view: that know their names.
         details: of explanations, which are shown.
         further: nodes and features that are shown besides.
     """
-    names = surroundings.names
+    names = view.names
     shown: dict[str, set[int]] = {kind: set((further or {}).get(kind, ())) for kind in KEPT}
     for one in details:
         for held in (one, *one["alternatives"]):
@@ -226,18 +222,18 @@ def labels(
             shown[FEATURES].update(one["values"]["features"])
         if one["scene"] is not None:
             shown[NODES].update(node[0] for node in one["scene"]["nodes"])
-    kinds, classes = surroundings.kinds, surroundings.answers.class_names(names)
+    kinds, classes = view.kinds, view.answers.class_names(names)
     return {
-        "types": types_told(surroundings),
-        "level": surroundings.level,
-        "answer": surroundings.answers.kind,
+        "types": types_told(view),
+        "level": view.level,
+        "answer": view.answers.kind,
         "node": names.node,
         "feature": names.feature,
         "graph": names.graph,
         "classes": {str(number): text for number, text in _pairs(classes)},
         "nodes": _named(names.nodes, shown[NODES]),
-        "features": {**_named(names.features, shown[FEATURES]), **_groups(surroundings)},
-        "colours": list(surroundings.class_colours),
+        "features": {**_named(names.features, shown[FEATURES]), **_groups(view)},
+        "colours": list(view.class_colours),
         "kinds": {
             "names": {str(number): text for number, text in _pairs(kinds.names)},
             "colours": list(kinds.colours),
@@ -247,16 +243,16 @@ def labels(
     }
 
 
-def types_told(surroundings: Surroundings) -> Plain | None:
+def types_told(view: View) -> Plain | None:
     """Return the types of nodes with the number of each one's first, and the relations."""
-    types = surroundings.types
+    types = view.types
     if types is None:
         return None
     each = zip(types.names, types.first_nodes, types.nodes, strict=True)
     return {
         "nodes": [{"name": name, "first": first, "count": one.count} for name, first, one in each],
         "relations": [list(types.relation_of(place)) for place in range(len(types.joined))],
-        "target": surroundings.target,
+        "target": view.target,
     }
 
 
@@ -264,10 +260,10 @@ def _pairs(named: Labels) -> Iterable[tuple[int, str]]:
     return named.items() if isinstance(named, Mapping) else enumerate(named)
 
 
-def _groups(surroundings: Surroundings) -> dict[str, str]:
+def _groups(view: View) -> dict[str, str]:
     """Return the names of groups of features, by their first."""
-    groups = [sorted(members) for members in surroundings.groups if len(members) > 1]
-    return {str(group[0]): group_name(group, surroundings.names) for group in groups}
+    groups = [sorted(members) for members in view.groups if len(members) > 1]
+    return {str(group[0]): group_name(group, view.names) for group in groups}
 
 
 def _named(given: Any, numbers: set[int]) -> dict[str, str]:
@@ -361,16 +357,16 @@ def measured(fidelity: FidelityEstimate) -> Plain:
 
 
 def values(
-    query: Query, nodes: Sequence[int] | None, features: Elements | None, surroundings: Surroundings
+    query: Query, nodes: Sequence[int] | None, features: Elements | None, view: View
 ) -> Plain | None:
     """Return what a heat map shows, None if there is nothing to show."""
-    shown = surroundings.values(query, nodes, features)
+    shown = view.values(query, nodes, features)
     if shown is None or not shown.nodes or not shown.features:
         return None
     return {"nodes": list(shown.nodes), "features": shown.features, "rows": shown.rows}
 
 
-def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
+def drawing(query: Query, scene: Scene, view: View) -> Plain:
     """Return a drawing: nodes as [id, x, y, hop, selected, kind], edges flat.
 
     The first `centre` nodes are those that are asked about, `inner` hops from the middle; between
@@ -388,7 +384,7 @@ def drawing(query: Query, scene: Scene, surroundings: Surroundings) -> Plain:
                 round(node.y, 2),
                 node.hop,
                 int(node.selected),
-                surroundings.kind(query, node.id),
+                view.kind(query, node.id),
             ]
             for node in scene.nodes
         ],

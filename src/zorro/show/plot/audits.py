@@ -27,7 +27,13 @@ def audit(audited: Audit, *, names: Names | None = None, features: int = 6) -> F
 
     Bars have their exact intervals; a mark says what sets of the same sizes would keep by chance.
 
-    >>> audit(run.audit()).savefig("audit.pdf")    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import explain_many
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import audit
+    >>> club = karate_club()
+    >>> run = explain_many(SimpleConv(), club.x, club.edge_index, [8, 9, 11], out="runs/votes")
+    >>> audit(run.audit(x=club.x, edge_index=club.edge_index)).savefig("audit.pdf")
 
     Args:
         audited: what `Run.audit` returns.
@@ -67,7 +73,19 @@ def audit(audited: Audit, *, names: Names | None = None, features: int = 6) -> F
 def compare_runs(result: RunComparison, *, names: Names | None = None) -> Figure:
     """Draw how much of each class's answers rests on other grounds, and the cross-fidelities.
 
-    >>> compare_runs(compared(before, after)).savefig("compared.pdf")    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.audit import compare_runs as compared
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import compare_runs
+    >>> club = karate_club()
+    >>> one = Zorro(SimpleConv(), club.x, club.edge_index)
+    >>> other = Zorro(SimpleConv(combine_root="self_loop"), club.x, club.edge_index)  # and oneself
+    >>> def on_other(e):
+    ...     return other.fidelity(e.node, nodes=e.nodes, features=e.features)
+    >>> nodes = (8, 11)
+    >>> result = compared(map(one.explain, nodes), map(other.explain, nodes), on_second=on_other)
+    >>> compare_runs(result).savefig("compared.pdf")
 
     Args:
         result: what `zorro.audit.compare_runs` returns.
@@ -79,6 +97,8 @@ def compare_runs(result: RunComparison, *, names: Names | None = None) -> Figure
         )
     known = names or Names()
     classes = result.classes
+    if not classes:
+        raise InputError("result: expected answers that both models give, got none")
     labels = [
         _short("all" if one.answer is None else known.of_class(one.answer)) for one in classes
     ]

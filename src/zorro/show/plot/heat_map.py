@@ -13,6 +13,7 @@ from torch import Tensor
 from zorro.elements import FEATURES, NODES
 from zorro.errors import InputError
 from zorro.explanation import Explanation
+from zorro.explanation.written import hundredths
 from zorro.graph.features import Features, features_of
 from zorro.graph.names import Labels, check_labels
 from zorro.show import palette
@@ -54,7 +55,13 @@ def features(
     Values that are all 0 or 1 are drawn as absent and present, signed values around 0, others on
     a scale from light to dark.
 
-    >>> features(found, data.x).savefig("values.png")    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import features
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> features(found, club.x, node_names={0: "Mr. Hi"}).savefig("values.png")
 
     Args:
         explanation: whose values are drawn.
@@ -210,7 +217,7 @@ def _write_values(axes: Axes, values: NDArray[np.float64], mesh: QuadMesh) -> No
         axes.text(
             column + 0.5,
             row + 0.5,
-            f"{round(value, 2) + 0.0:.2f}" if abs(value) < 10 else f"{value:.3g}",
+            hundredths(value) if abs(value) < 10 else f"{value:.3g}",
             ha="center",
             va="center",
             fontsize=6,

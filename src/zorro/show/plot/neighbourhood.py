@@ -14,6 +14,7 @@ from torch_geometric.data import HeteroData
 from zorro.elements.space import BLOCKS
 from zorro.errors import InputError
 from zorro.explanation import Explanation
+from zorro.explanation.written import interval
 from zorro.graph.edge_index import Edges, EdgesByReceiver
 from zorro.graph.names import LINK_CLASSES, Labels, Names, check_labels, label
 from zorro.question import Level, Query
@@ -78,8 +79,14 @@ def explanation(
     drawn as a whole; names of its nodes that have one or two letters, as atoms have, are written
     into them.
 
-    >>> figure = explanation(found, data.edge_index, classes=data.y)    # doctest: +SKIP
-    >>> figure.savefig("node.png")                                      # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import explanation
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> figure = explanation(found, club.edge_index, classes=club.y)
+    >>> figure.savefig("node.png")
 
     Args:
         explanation: what is drawn.
@@ -160,7 +167,9 @@ def _around(
     """Return the neighbourhood of a node or of a link's ends, as `layout` lays it out."""
     query = explanation.query
     if edge_names is not None:
-        raise InputError(f"edge_names: expected none for an explanation of a {query.level}")
+        raise InputError(
+            f"edge_names: expected None for an explanation of a {query.level}, got names"
+        )
     kept = KeptEdges.of(explanation)
     if isinstance(edge_index, TypedEdgeIndex):
         reach = explanation.graph.hops if hops is None else hops
@@ -356,11 +365,7 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
         for block in blocks
         if block
     )
-    return (
-        f"{_asked(query, node_names)} → {name}\n"
-        f"{size}, fidelity "
-        f"{fidelity.value:.2f} [{fidelity.lower:.2f}, {fidelity.upper:.2f}]"
-    )
+    return f"{_asked(query, node_names)} → {name}\n{size}, fidelity {interval(fidelity)}"
 
 
 def _asked(query: Query, node_names: Labels | None) -> str:

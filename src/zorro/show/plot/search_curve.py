@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zorro.elements import KINDS, Kind
 from zorro.elements.edges import named
 from zorro.explanation import Explanation, Step
+from zorro.explanation.written import hundredths
 from zorro.graph.names import Labels, check_labels
 from zorro.show import palette
 from zorro.show.plot.arguments import check_explanation
@@ -37,7 +38,13 @@ def curve(
     The point on the right is `explanation.fidelity` with its interval: what counts, since the
     search chose its set by the samples of the curve. A certificate's bound is marked below it.
 
-    >>> curve(found).savefig("search.png")    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import curve
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> curve(found).savefig("search.pdf")
 
     Args:
         explanation: whose steps are drawn; few are named, with a sign for in or out.
@@ -134,8 +141,9 @@ def _draw_claim(axes: Axes, explanation: Explanation, at: float) -> None:
         color=_FRESH,
         capsize=4,
         markersize=6,
-        label=f"{fidelity.value:.2f} on {fidelity.samples} unseen samples\n"
-        f"[{fidelity.lower:.2f}, {fidelity.upper:.2f}] at {fidelity.confidence:.0%}",
+        label=f"{hundredths(fidelity.value)} on {fidelity.samples} unseen samples\n"
+        f"[{hundredths(fidelity.lower)}, {hundredths(fidelity.upper)}] "
+        f"at {fidelity.confidence:.0%}",
     )
     certificate = explanation.certificate
     if certificate is not None:

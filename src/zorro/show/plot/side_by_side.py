@@ -66,7 +66,15 @@ def compare(
     nodes are shown; of a soft mask that is the `top` nodes with the highest values. Nodes of hard
     masks are filled, those of soft ones shaded by value, the method's highest being darkest.
 
-    >>> compare({"zorro": found, "mine": [3, 7]}, 3, data.edge_index)    # doctest: +SKIP
+    >>> from torch_geometric.nn import SimpleConv
+    >>> from zorro import Zorro
+    >>> from zorro.data import karate_club
+    >>> from zorro.plot import compare
+    >>> club = karate_club()
+    >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(12)
+    >>> figure = compare({"zorro": found, "friends": [0, 3]}, 12, club.edge_index)
+    >>> len(figure.axes)  # a panel each
+    2
 
     Args:
         answers: by the method's name: an explanation, ids of nodes, values by node id, or masks
@@ -88,7 +96,9 @@ def compare(
     if hops is None:
         hops = max((graph.hops for graph in looked_at), default=None)
     if hops is None:
-        raise InputError("hops: expected a number, since no explanation says how far to look")
+        raise InputError(
+            "hops: expected a number, since no explanation says how far to look, got None"
+        )
     selected = sorted({node for panel in panels for node in panel.selected})
     kept = [panel.edges for panel in panels if panel.edges is not None]
     every = tuple({label: None for edges in kept for label in edges.labels})
@@ -225,7 +235,9 @@ def _mask_values(
     if masks.nodes is None:
         return None
     if candidates is None:
-        raise InputError(f"candidates: expected the ids of the nodes that {argument} speaks of")
+        raise InputError(
+            f"candidates: expected the ids of the nodes that {argument} speaks of, got None"
+        )
     if len(candidates) != masks.nodes.numel():
         raise InputError(
             f"{argument}: expected a mask of {len(candidates)} candidates, got "

@@ -28,7 +28,7 @@ def typed_edges(explanation: Explanation, data: HeteroData, classes: Any) -> Typ
             "edge_index: expected a tensor (2, E) for this explanation, got HeteroData"
         )
     if classes is not None:
-        raise InputError("classes: expected none where types have the colours")
+        raise InputError("classes: expected None where types have the colours, got classes")
     edges = TypedEdgeIndex(pack(data, {}, directed=None)[0])
     if edges.types.nodes != explanation.types.nodes:
         raise InputError(

@@ -223,9 +223,11 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
         served = _live(runs, asked.run)
         query = served.query(asked.query)
         if asked.method not in served.methods:
-            raise InputError(f"method: expected one of {', '.join(served.methods)}")
+            raise InputError(
+                f"method: expected one of {', '.join(served.methods)}, got {asked.method!r}"
+            )
         if asked.method != ZORRO and asked.why_not is not None:
-            raise InputError(f"why_not: {asked.method} cannot explain against a class")
+            raise InputError(f"why_not: expected None with {asked.method}, got {asked.why_not}")
         seconds = asked.max_seconds or limits.DEFAULT_SECONDS
         work = partial(_explained, served, asked, query, seconds, others)
         return Started(job=jobs.start(work, max_seconds=seconds).id)
@@ -255,7 +257,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 samples=found.samples,
                 hits=found.hits,
                 seconds=round(time.perf_counter() - started, 4),
-                outputs=served.surroundings.answers.outputs(scores),
+                outputs=served.view.answers.outputs(scores),
             )
 
         return await measuring.do(measured)
@@ -270,9 +272,9 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             graph = _graph(measuring, served, asked.run, query, Comparison())
             nodes = _below("nodes", whole[NODES], graph.num_nodes)
             columns = _below("features", whole[FEATURES], graph.x.size(1))
-            surroundings = served.surroundings
-            elements = None if columns is None else gathered(columns, surroundings.groups)
-            return Values(values=payload.values(query, nodes, elements, surroundings))
+            view = served.view
+            elements = None if columns is None else gathered(columns, view.groups)
+            return Values(values=payload.values(query, nodes, elements, view))
 
         return await measuring.do(read)
 
@@ -292,9 +294,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             graph = _graph(measuring, served, run, asked, comparison)
             nodes, labels = _selected(served, asked)
             edges = KeptEdges(labels, graph.edges.directed) if EDGES in served.kinds else None
-            scene = served.surroundings.scene(
-                graph.asked, nodes, hops=graph.hops, most=most, edges=edges
-            )
+            scene = served.view.scene(graph.asked, nodes, hops=graph.hops, most=most, edges=edges)
             assert scene is not None
             shown = {
                 "nodes": [each.id for each in scene.nodes],
@@ -305,7 +305,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
             }
             return Drawing(
                 query=address_of(asked),
-                scene=payload.drawing(asked, scene, served.surroundings),
+                scene=payload.drawing(asked, scene, served.view),
                 names=served.named(shown)["names"],
             )
 
@@ -333,7 +333,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
 
         def found() -> Candidates:
             graph = _graph(measuring, served, run, asked, comparison)
-            return listed(graph, served.surroundings, search=search, limit=limit)
+            return listed(graph, served.view, search=search, limit=limit)
 
         return await measuring.do(found)
 
@@ -363,7 +363,7 @@ def _explained(
     desk = served.desks.take()
     tau = desk.zorro.parameters.tau if asked.tau is None else asked.tau
     if asked.method == ZORRO:
-        explanation = desk.zorro.asking(tau=tau, max_seconds=seconds).explain(
+        explanation = desk.zorro.with_settings(tau=tau, max_seconds=seconds).explain(
             query.asked,
             why_not=served.other(asked.why_not),
             contrast=served.contrast,
@@ -470,7 +470,9 @@ def _chosen(served: Served, asked: FidelityRequest) -> dict[str, list[Any] | Non
         if kind in served.kinds and members is None:
             raise InputError(f"{kind}: expected those that are kept, got none")
         if kind not in served.kinds and members is not None:
-            raise InputError(f"{kind}: expected nothing, since this run keeps all of them")
+            raise InputError(
+                f"{kind}: expected None, since this run keeps all of them, got {members!r:.60}"
+            )
     return served.as_asked(served.whole_groups(given))
 
 

@@ -13,23 +13,23 @@ from zorro.elements.groups import gathered
 from zorro.explanation.typed import spelled_relation
 from zorro.graph.names import label
 from zorro.show.page.address import edge_address
-from zorro.show.page.surroundings import Surroundings, group_name, shown_value
+from zorro.show.page.view import View, group_name, shown_value
 from zorro.show.web.schema import Candidate, Candidates
 
 
 def candidate_nodes(
-    graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
+    graph: ComputationalGraph, view: View, *, search: str, limit: int
 ) -> Candidates:
     """Return nodes that a prediction can see, those first that are asked about."""
     query = graph.asked
-    centre = surroundings.centre(query)
+    centre = view.centre(query)
     ids = sorted(graph.candidates.tolist(), key=lambda node: (node not in centre, node))
-    found = _matching(ids, search, lambda node: surroundings.node_label(query, node))
+    found = _matching(ids, search, lambda node: view.node_label(query, node))
     shown = [
         Candidate(
             id=node,
-            name=surroundings.node_label(query, node),
-            kind=surroundings.kind(query, node),
+            name=view.node_label(query, node),
+            kind=view.kind(query, node),
         )
         for node in found[:limit]
     ]
@@ -37,20 +37,20 @@ def candidate_nodes(
 
 
 def candidate_features(
-    graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
+    graph: ComputationalGraph, view: View, *, search: str, limit: int
 ) -> Candidates:
     """Return features, a group as one: those of the query first, then those that most nodes have.
 
     Those of a link are its ends'; a query that is a graph has none of its own.
     """
-    names, x = surroundings.names, graph.candidate_x  # (n, d)
+    names, x = view.names, graph.candidate_x  # (n, d)
     of_column = (x != 0).sum(0).tolist()
-    centre = surroundings.centre(graph.asked)
+    centre = view.centre(graph.asked)
     rows = [graph.candidates.tolist().index(node) for node in centre]
     own = x[rows].tolist()
-    types = surroundings.types
+    types = view.types
     columns = x.size(1) if types is None else types.num_features  # others only tell nodes apart
-    elements = {members[0]: members for members in gathered(range(columns), surroundings.groups)}
+    elements = {members[0]: members for members in gathered(range(columns), view.groups)}
 
     def holders(first: int) -> int:
         if len(elements[first]) == 1:
@@ -86,7 +86,7 @@ def candidate_features(
 def candidate_edges(
     kind: Kind,
     graph: ComputationalGraph,
-    surroundings: Surroundings,
+    view: View,
     *,
     search: str,
     limit: int,
@@ -96,13 +96,13 @@ def candidate_edges(
     A search names one end, by its number or its name, or both.
     """
     query = graph.asked
-    centre = set(surroundings.centre(query))
+    centre = set(view.centre(query))
     wanted = [part.casefold() for part in re.split(r"\s*[-–→]\s*|\s+", search.strip()) if part]
 
     def is_end(node: int, part: str, *, whole: bool) -> bool:
         if part.isdigit():  # numbers stand in names, too: C17
             return str(node) == part or (not whole and str(node).startswith(part))
-        return part in surroundings.node_label(query, node).casefold()
+        return part in view.node_label(query, node).casefold()
 
     def is_found(edge: EdgeLabel) -> bool:
         if len(wanted) < 2:
@@ -120,10 +120,10 @@ def candidate_edges(
 
 
 def candidate_types(
-    kind: Kind, graph: ComputationalGraph, surroundings: Surroundings, *, search: str, limit: int
+    kind: Kind, graph: ComputationalGraph, view: View, *, search: str, limit: int
 ) -> Candidates:
     """Return the types of nodes, or the relations, of a graph that has several."""
-    types = surroundings.types
+    types = view.types
     assert types is not None, "sets are of types where there are some"
     names = (
         list(types.names)

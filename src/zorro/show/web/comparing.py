@@ -10,12 +10,13 @@ from torch import Tensor
 from zorro.elements import FEATURES, KINDS, NODES
 from zorro.elements.groups import gathered
 from zorro.evaluation import FidelityEstimate
+from zorro.explanation.written import percent
 from zorro.methods import Masks, Subject, build_with, evaluate
 from zorro.model.predictor import probabilities
 from zorro.question import Query
 from zorro.show.page import answers, payload
 from zorro.show.page.address import address_of
-from zorro.show.page.surroundings import significant
+from zorro.show.page.view import significant
 from zorro.show.web.desk import Desk
 from zorro.show.web.method_names import AT_HAND
 from zorro.show.web.served import Chosen, Served
@@ -75,11 +76,11 @@ def _shown(
     fidelity: FidelityEstimate,
     chosen: Chosen,
 ) -> payload.Plain:
-    graph, surroundings = subject.graph, served.surroundings
-    query, names = graph.asked, surroundings.names
+    graph, view = subject.graph, served.view
+    query, names = graph.asked, view.names
     shares = probabilities(graph.scores).tolist()
     nodes, columns = chosen[NODES], chosen[FEATURES]
-    elements = None if columns is None else gathered(columns, surroundings.groups)
+    elements = None if columns is None else gathered(columns, view.groups)
     features = None if elements is None else [members[0] for members in elements]
     kept: dict[str, list[int] | None] = {
         **dict.fromkeys(KINDS),  # it says nothing of edges
@@ -87,7 +88,7 @@ def _shown(
         FEATURES: features,
     }
     counts = {kind: None if held is None else len(held) for kind, held in kept.items()}
-    scene = surroundings.scene(query, nodes or (), hops=graph.hops)
+    scene = view.scene(query, nodes or (), hops=graph.hops)
     context = None if graph.whole else graph.context.numel()
     sizes = {kind: count for kind, count in counts.items() if count is not None}
     return {
@@ -98,7 +99,7 @@ def _shown(
             [f", {method} ranks ", 0],
             [" × ".join(names.counted(kind, count) for kind, count in sizes.items()), 1],
             [" highest; with all else random the prediction stays in ", 0],
-            [f"{fidelity.value:.0%}", 1],
+            [percent(fidelity.value), 1],
             [f" of {fidelity.samples} random worlds.", 0],
         ],
         **kept,
@@ -106,16 +107,16 @@ def _shown(
         "otherEdges": None,
         "losses": None,
         "rowsSuffice": False,
-        "values": payload.values(query, nodes, elements, surroundings),
-        "kinds": surroundings.kinds_of_all(query),
+        "values": payload.values(query, nodes, elements, view),
+        "kinds": view.kinds_of_all(query),
         "fidelity": payload.measured(fidelity),
         "bound": None,
         "attempts": None,
         "steps": [],
         "probabilities": answers.likeliest(shares),
         "versus": None,
-        "scene": None if scene is None else payload.drawing(query, scene, surroundings),
-        "lookedAt": surroundings.looked_at(
+        "scene": None if scene is None else payload.drawing(query, scene, view),
+        "lookedAt": view.looked_at(
             candidates=graph.candidates.numel(), context=context, hops=graph.hops
         ),
         "evaluations": 0,
@@ -123,10 +124,10 @@ def _shown(
         "alternatives": [],
         "row": {
             "query": address_of(query),
-            "answer": surroundings.answers.kind,
+            "answer": view.answers.kind,
             "class": graph.predicted_class,
             "probability": answers.precise(shares[graph.predicted_class]),
-            "truth": surroundings.truth(query),
+            "truth": view.truth(query),
             **counts,
             "fidelity": answers.precise(fidelity.value),
             "status": method,

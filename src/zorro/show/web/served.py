@@ -21,7 +21,7 @@ from zorro.runs import DamagedRow, Run
 from zorro.runs.store import Counts
 from zorro.show.page import contents, payload
 from zorro.show.page.address import Address, query_at
-from zorro.show.page.ground import Ground
+from zorro.show.page.run_inputs import RunInputs
 from zorro.show.web.desk import Desks
 from zorro.show.web.method_names import method_names
 
@@ -35,20 +35,20 @@ class Served:
 
     Args:
         run: whose explanations are shown.
-        ground: what it was made with; without data and model it is read-only.
+        inputs: what it was made with; without data and model it is read-only.
         missing: why it is without them, if that is known.
     """
 
     def __init__(
-        self, run: Run, ground: Ground | None = None, *, missing: str | None = None
+        self, run: Run, inputs: RunInputs | None = None, *, missing: str | None = None
     ) -> None:
         self.run = run
         self.missing = missing
         self.desks: Desks | None = None
-        ground = (ground or Ground()).asked_by(run)
-        if ground.model is not None and ground.data is not None:
-            self.desks = Desks(run, ground.model, ground.data, ground.model_kwargs)
-        self.surroundings = ground.surroundings(run)
+        inputs = (inputs or RunInputs()).asked_by(run)
+        if inputs.model is not None and inputs.data is not None:
+            self.desks = Desks(run, inputs.model, inputs.data, inputs.model_kwargs)
+        self.view = inputs.view(run)
         self.kinds = payload.kinds_of(run)
         self._lock = threading.Lock()
         self._read: _Read | None = None
@@ -64,7 +64,7 @@ class Served:
         data, about = self.run.manifest["data"], self.run.about
         if about.types:
             return max(int(data["types"][name]) for name in about.types)
-        return int(data[self.surroundings.counted])
+        return int(data[self.view.counted])
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class Served:
 
     def labels(self) -> payload.Plain:
         """Return what things are called: all, as far as they are few, and otherwise the first."""
-        names = self.surroundings.names
+        names = self.view.names
         first = {
             "nodes": _first(names.nodes),
             "features": _first(names.features),
@@ -116,7 +116,7 @@ class Served:
             "values": None,
             "scene": None,
         }
-        return payload.labels(self.surroundings, [first])
+        return payload.labels(self.view, [first])
 
     def query(self, address: Address) -> Query:
         """Return the query at an address, or raise `InputError` if there is none."""
@@ -124,7 +124,7 @@ class Served:
 
     def other(self, address: Address | None) -> int | tuple[int, int] | None:
         """Return what an answer is compared with, as an explainer takes it."""
-        return None if address is None else self.surroundings.other(address, self.queries)
+        return None if address is None else self.view.other(address, self.queries)
 
     def comparison(
         self, why_not: Address | None, among: Sequence[int] | None = None, top: int = 1
@@ -148,13 +148,13 @@ class Served:
         columns = held.get(FEATURES)
         if columns is None:
             return dict(held)
-        of_column = {column: group for group in self.surroundings.groups for column in group}
+        of_column = {column: group for group in self.view.groups for column in group}
         whole = [each for column in columns for each in of_column.get(column, (column,))]
         return {**held, FEATURES: list(dict.fromkeys(whole))}
 
     def as_asked(self, held: Chosen) -> dict[str, Any]:
         """Return a set as a meter takes it: of several types by type and relation."""
-        types = self.surroundings.types
+        types = self.view.types
         return dict(held) if types is None else by_type(held, types)
 
     def kept_detail(self, query: Query) -> payload.Plain | None:
@@ -167,12 +167,12 @@ class Served:
 
     def detail(self, explanation: Explanation) -> payload.Plain:
         """Return what is shown of an explanation, with its row of the table and its names."""
-        shown = payload.detail(explanation, self.surroundings)
-        return self.named({**shown, "row": payload.row(explanation, self.surroundings)})
+        shown = payload.detail(explanation, self.view)
+        return self.named({**shown, "row": payload.row(explanation, self.view)})
 
     def named(self, shown: payload.Plain) -> payload.Plain:
         """Add the names of the nodes and features that are shown."""
-        labels = payload.labels(self.surroundings, [shown])
+        labels = payload.labels(self.view, [shown])
         return {**shown, "names": {kind: labels[kind] for kind in ("nodes", "features")}}
 
     def _current(self) -> _Read:
@@ -187,8 +187,8 @@ class Served:
         held = contents.read(self.run)
         return _Read(
             counts,
-            _for_json(payload.summary(self.run, held, self.surroundings)),
-            [payload.row(e, self.surroundings) for e in held.explanations],
+            _for_json(payload.summary(self.run, held, self.view)),
+            [payload.row(e, self.view) for e in held.explanations],
             payload.failures(held),
             payload.unreadable(held, self.run.about),
         )

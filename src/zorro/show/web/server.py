@@ -97,7 +97,9 @@ def listen(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM
         )[0]
     except socket.gaierror as error:
-        raise InputError(f"--host: {host!r} is no address of this machine ({error})") from None
+        raise InputError(
+            f"--host: expected an address of this machine, got {host!r} ({error})"
+        ) from None
     found = socket.socket(family, kind, protocol)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -106,8 +108,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         found.close()
         raise InputError(
-            f"--port: cannot listen on {host} port {port} ({error.strerror}): take another port, "
-            "or 0 for a free one"
+            f"--port: expected a port that is free on {host}, got {port} ({error.strerror}): take "
+            "another, or 0 for a free one"
         ) from None
     return found
 

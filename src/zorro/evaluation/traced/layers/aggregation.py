@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import aggr as pyg
 
-from zorro.evaluation.traced.edges import Edges
-from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.edges import LocalEdges
+from zorro.evaluation.traced.rows import RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 Reduction = Callable[[Any, Tensor], Tensor]  # an aggregation and messages (k, …) → (…)
 
 
-def aggregated(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
+def aggregated(aggregation: Any, messages: Tensor, edges: LocalEdges) -> Tensor:
     """Aggregate messages at their receivers.
 
     Args:
@@ -45,7 +45,7 @@ def aggregated(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
     return torch.stack([reduction(aggregation, piece) for piece in pieces])
 
 
-def by_index(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
+def by_index(aggregation: Any, messages: Tensor, edges: LocalEdges) -> Tensor:
     """Aggregate messages (e, B, C) as PyG does, all receivers at once, (r, B, C')."""
     batch, rows = messages.size(1), edges.own.numel()
     each = torch.arange(batch, device=messages.device)
@@ -54,7 +54,7 @@ def by_index(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
     return flat.view(rows, batch, -1)
 
 
-def refuse_if_unknown(aggregation: Any, rows: Rows) -> None:
+def refuse_if_unknown(aggregation: Any, rows: RowPlanner) -> None:
     """Raise `Unserved` for an aggregation that is not among those here."""
     if rows.edges_vary:
         if type(aggregation) not in _OF_THOSE_PRESENT:
@@ -80,12 +80,12 @@ def is_column_by_column(aggregation: Any) -> bool:
     return all(parameter.numel() == 1 for parameter in aggregation.parameters())
 
 
-def _of_those_present(aggregation: Any, messages: Tensor, edges: Edges) -> Tensor:
+def _of_those_present(aggregation: Any, messages: Tensor, edges: LocalEdges) -> Tensor:
     """Aggregate messages (e, B, C) along the edges that there are, (r, B, C)."""
     return _OF_THOSE_PRESENT[type(aggregation)](messages, edges)
 
 
-def _scaled(scaling: Any, values: Tensor, edges: Edges) -> Tensor:
+def _scaled(scaling: Any, values: Tensor, edges: LocalEdges) -> Tensor:
     """Return values (r, B, C) scaled by the receivers' degrees in each of the wanted ways."""
     degree = torch.tensor(edges.counts, device=values.device, dtype=values.dtype).view(-1, 1, 1)
     least = degree.clamp(min=1)
@@ -99,11 +99,11 @@ def _scaled(scaling: Any, values: Tensor, edges: Edges) -> Tensor:
     return torch.cat([values * factors[name] for name in scaling.scaler], dim=-1)
 
 
-def _sum_present(messages: Tensor, edges: Edges) -> Tensor:
+def _sum_present(messages: Tensor, edges: LocalEdges) -> Tensor:
     return edges.summed(messages)
 
 
-def _mean_present(messages: Tensor, edges: Edges) -> Tensor:
+def _mean_present(messages: Tensor, edges: LocalEdges) -> Tensor:
     return edges.summed(messages) / at_least_one(edges.summed(torch.ones_like(messages[..., :1])))
 
 
@@ -115,7 +115,7 @@ def at_least_one(count: Tensor) -> Tensor:
     return torch.where(count < 1, 1.0, count)
 
 
-def _max_present(messages: Tensor, edges: Edges) -> Tensor:
+def _max_present(messages: Tensor, edges: LocalEdges) -> Tensor:
     assert edges.present is not None
     # Receiver by receiver: several times as fast as scattering to them.
     pieces = torch.split(messages, edges.counts)
@@ -215,7 +215,7 @@ REDUCTIONS: dict[type[Any], Reduction] = {
     pyg.MedianAggregation: _quantiles,
 }
 # Of messages (e, B, C) along edges as far as they are there.
-_OF_THOSE_PRESENT: dict[type[Any], Callable[[Tensor, Edges], Tensor]] = {
+_OF_THOSE_PRESENT: dict[type[Any], Callable[[Tensor, LocalEdges], Tensor]] = {
     pyg.SumAggregation: _sum_present,
     pyg.MeanAggregation: _mean_present,
     pyg.MaxAggregation: _max_present,

@@ -14,21 +14,21 @@ from torch_geometric.utils import add_self_loops, remove_self_loops
 
 from zorro.evaluation.traced.attention import ChangedAttention
 from zorro.evaluation.traced.change import Change, ChangedRows
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.convolution import only_sums
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 # Maps projected rows, each (m, B, h_i), and the edges into the wanted ones to the output (r, B, o).
-Attention = Callable[[list[Tensor], Edges], Tensor]
+Attention = Callable[[list[Tensor], LocalEdges], Tensor]
 
 
 @serves(gnn.GATConv, edges=True)
 def _gat(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -46,7 +46,7 @@ def _gat(
         [own_head * att.reshape(-1, 1) for att in (layer.att_src, layer.att_dst)], dim=1
     )
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         x = by_head(parts[0], heads)  # (m, B, H, C)
         sent, received = (parts[0] @ attend).chunk(2, dim=-1)  # each (m, B, H)
         logits = sent[edges.sender] + edges.received(received)  # (e, B, H)
@@ -69,7 +69,7 @@ def _gat(
 @serves(gnn.GATv2Conv, edges=True)
 def _gatv2(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     return_attention_weights: Any = None,
@@ -86,7 +86,7 @@ def gat_attention(layer: Any, edge_attr: Tensor | None) -> Attention:
     """Return what GAT does to senders and receivers that were mapped each in their own way."""
     shift = _shift(layer, edge_attr)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         x, other = (by_head(part, layer.heads) for part in parts[:2])  # (m, B, H, C)
         sent, received = (x * layer.att_src).sum(-1), (other * layer.att_dst).sum(-1)
         logits = sent[edges.sender] + edges.received(received)  # (e, B, H)
@@ -102,7 +102,7 @@ def gatv2_attention(layer: Any, edge_attr: Tensor | None) -> Attention:
     """Return what GATv2 does to senders and receivers that were mapped each in their own way."""
     by_edge = _projected_edges(layer, edge_attr)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         x = by_head(parts[0], layer.heads)  # (m, B, H, C)
         received = edges.received(by_head(parts[1], layer.heads))
         both = x[edges.sender] + received  # (e, B, H, C)
@@ -118,7 +118,7 @@ def gatv2_attention(layer: Any, edge_attr: Tensor | None) -> Attention:
 @serves(gnn.TransformerConv, edges=True)
 def _transformer(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     return_attention_weights: Any = None,
@@ -131,7 +131,7 @@ def _transformer(
     if layer.root_weight:
         projections.append(layer.lin_skip)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         query, key, value = (by_head(part, heads) for part in parts[:3])
         keys = key[edges.sender]  # (e, B, H, C)
         if by_edge is not None:
@@ -156,7 +156,7 @@ def _transformer(
 @serves(gnn.SuperGATConv, edges=True)
 def _super_gat(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     neg_edge_index: Tensor | None = None,
     batch: Tensor | None = None,
@@ -164,7 +164,7 @@ def _super_gat(
     edge_index, _, origin = _with_self_loops(layer, rows, edge_index, None)
     heads, width = layer.heads, layer.out_channels
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         x = by_head(parts[0], heads)  # (m, B, H, C)
         likeness = (x[edges.sender] * edges.received(x)).sum(-1)  # (e, B, H)
         if layer.attention_type == "SD":
@@ -179,7 +179,7 @@ def _super_gat(
 
 
 def _with_self_loops(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Return edges and attributes as the layer completes them, and which column each edge is."""
     if not layer.add_self_loops:
@@ -212,11 +212,11 @@ def _shift(layer: Any, edge_attr: Tensor | None) -> Tensor | None:
 
 def _attention(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     projections: list[Any],
-    combine: Callable[[list[Tensor], Edges], Tensor],
-    combine_change: Callable[[Change, Edges], ChangedRows] | None = None,
+    combine: Callable[[list[Tensor], LocalEdges], Tensor],
+    combine_change: Callable[[Change, LocalEdges], ChangedRows] | None = None,
     origin: Tensor | None = None,
 ) -> Plan:
     """Plan an attention layer from its projections, and its residual one where it has one."""
@@ -238,7 +238,7 @@ def by_head(values: Tensor, heads: int) -> Tensor:
     return values.reshape(*values.shape[:-1], heads, -1)
 
 
-def _joined(layer: Any, out: Tensor, parts: list[Tensor], edges: Edges) -> Tensor:
+def _joined(layer: Any, out: Tensor, parts: list[Tensor], edges: LocalEdges) -> Tensor:
     """Join the heads of (r, B, H, C), and add what the layer adds."""
     return _with_the_rest(layer, out, parts[-1][edges.own])
 

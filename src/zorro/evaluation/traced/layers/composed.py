@@ -10,12 +10,12 @@ from torch import Tensor
 from torch.nn import functional
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.composition import Step, Value, composes
 from zorro.evaluation.traced.layers.convolution import aggregation_matrix, normalised, only_sums
 from zorro.evaluation.traced.layers.relational import on_the_diagonal
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
@@ -25,11 +25,11 @@ def _gcn2(layer: Any, x: Value, x_0: Value, edge_index: Any, edge_weight: Any = 
         identity = torch.eye(layer.channels, device=weight.device, dtype=weight.dtype)
         return identity + float(layer.beta) * (weight.detach() - identity)
 
-    def mixed(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
+    def mixed(rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
         matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True)
         return rows.mixed([((1 - layer.alpha) * rows.of(matrix), map_of(layer.weight1))])
 
-    def kept(rows: Rows) -> Plan:
+    def kept(rows: RowPlanner) -> Plan:
         weight = layer.weight1 if layer.weight2 is None else layer.weight2
         return rows.mixed([(layer.alpha * rows.identity(), map_of(weight))])
 
@@ -38,12 +38,12 @@ def _gcn2(layer: Any, x: Value, x_0: Value, edge_index: Any, edge_weight: Any = 
 
 @composes(gnn.ARMAConv)
 def _arma(layer: Any, x: Value, edge_index: Any, edge_weight: Any = None) -> Value:
-    def root(time: int, rows: Rows) -> tuple[tuple[Any, Tensor], Tensor | None]:
+    def root(time: int, rows: RowPlanner) -> tuple[tuple[Any, Tensor], Tensor | None]:
         place = 0 if layer.shared_weights else time
         bias = None if layer.bias is None else layer.bias[place].flatten()  # (K · o,)
         return (rows.identity(), torch.cat(list(layer.root_weight[place]), dim=1)), bias
 
-    def first(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
+    def first(rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
         matrix = normalised(layer, rows, edge_index, edge_weight, loops=False)
         term, bias = root(0, rows)
         weight = torch.cat(list(layer.init_weight), dim=1)  # (d, K · o)
@@ -53,13 +53,13 @@ def _arma(layer: Any, x: Value, edge_index: Any, edge_weight: Any = None) -> Val
     for time in range(1, layer.num_layers):
 
         def next_one(
-            rows: Rows, edge_index: Tensor, edge_weight: Tensor | None, time: int = time
+            rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None, time: int = time
         ) -> Plan:
             matrix = normalised(layer, rows, edge_index, edge_weight, loops=False)
             weights = layer.weight[0 if layer.shared_weights else time - 1]  # (K, o, o)
             return rows.mixed([(rows.of(matrix), on_the_diagonal(weights))])
 
-        def kept(rows: Rows, time: int = time) -> Plan:
+        def kept(rows: RowPlanner, time: int = time) -> Plan:
             term, bias = root(time, rows)
             return rows.mixed([term], bias=bias)
 
@@ -80,7 +80,7 @@ def _gated_graph(layer: Any, x: Value, edge_index: Any, edge_weight: Any = None)
     for time in range(layer.num_layers):
 
         def mixed(
-            rows: Rows, edge_index: Tensor, edge_weight: Tensor | None, time: int = time
+            rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None, time: int = time
         ) -> Plan:
             matrix = aggregation_matrix(layer, rows, edge_index, edge_weight)
             return rows.mixed([(matrix, layer.weight[time])])
@@ -106,7 +106,7 @@ def _fa(
     if return_attention_weights is not None:
         raise Unserved("FAConv with returned attention")
 
-    def heard(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
+    def heard(rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
         only_sums(layer)
         if layer.normalize:
             edge_index, edge_weight = gcn_norm(
@@ -116,7 +116,7 @@ def _fa(
             raise Unserved("FAConv(normalize=False) is called without edge_weight")
         weight = edge_weight.view(-1, 1, 1)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             given, sent, received = parts
             attention = (sent[edges.sender] + edges.received(received)).tanh()  # (e, B, 1)
             out = edges.weighted_sum(attention * weight[edges.ids], given.unsqueeze(-2))

@@ -15,31 +15,37 @@ from torch_geometric.utils import add_self_loops, degree, remove_self_loops
 
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.rows import RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.GCNConv)
-def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _gcn(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True)
     return rows.mixed([(rows.of(matrix), layer.lin.weight.t())], bias=layer.bias)
 
 
 @serves(gnn.PDNConv)
-def _pdn(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
+def _pdn(layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
     edge_weight = None if edge_attr is None else layer.mlp(edge_attr).squeeze(-1)
     matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True)
     return rows.mixed([(rows.of(matrix), layer.lin.weight.t())], bias=layer.bias)
 
 
 @serves(gnn.LGConv)
-def _lg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _lg(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True, loops=False)
     return rows.mixed([(rows.of(matrix), None)])
 
 
 @serves(gnn.SGConv)
-def _sg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _sg(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = normalised(layer, rows, edge_index, edge_weight)
     mixed = rows.identity()
     for _ in range(layer.K):
@@ -48,7 +54,9 @@ def _sg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None =
 
 
 @serves(gnn.SSGConv)
-def _ssg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _ssg(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = normalised(layer, rows, edge_index, edge_weight)
     power = rows.identity()
     mixed = layer.alpha * power
@@ -59,7 +67,9 @@ def _ssg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None 
 
 
 @serves(gnn.TAGConv)
-def _tag(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _tag(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True, loops=False)
     terms = [(rows.identity(), layer.lins[0].weight.t())]
     for lin in layer.lins[1:]:
@@ -68,7 +78,9 @@ def _tag(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None 
 
 
 @serves(gnn.MixHopConv)
-def _mix_hop(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _mix_hop(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = normalised(layer, rows, edge_index, edge_weight)
     powers = [rows.identity()]
     while len(powers) < len(layer.lins):
@@ -86,7 +98,7 @@ def _mix_hop(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | N
 @serves(gnn.ChebConv)
 def _cheb(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_weight: Tensor | None = None,
     batch: Tensor | None = None,
@@ -112,7 +124,9 @@ def _cheb(
 
 
 @serves(gnn.APPNP)
-def _appnp(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _appnp(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = normalised(layer, rows, edge_index, edge_weight, if_asked=True)
     power = rows.identity()
     mixed = layer.alpha * power if layer.K > 0 else power
@@ -123,7 +137,7 @@ def _appnp(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | Non
 
 
 @serves(gnn.ClusterGCNConv)
-def _cluster_gcn(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
+def _cluster_gcn(layer: Any, rows: RowPlanner, edge_index: Tensor) -> Plan:
     only_sums(layer)
     if layer.add_self_loops:
         edge_index, _ = remove_self_loops(edge_index)
@@ -141,7 +155,9 @@ def _cluster_gcn(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
 
 
 @serves(gnn.LEConv)
-def _le(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _le(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     matrix = aggregation_matrix(layer, rows, edge_index, edge_weight)  # (r, nodes)
     total = np.asarray(matrix.sum(axis=1)).flatten()  # (r,)
     terms = [
@@ -157,7 +173,7 @@ def _le(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None =
 
 def normalised(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_weight: Tensor | None,
     *,
@@ -189,7 +205,7 @@ def normalised(
 
 
 def aggregation_matrix(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None
 ) -> Any:
     """Return the matrix (r, nodes) of a layer that adds up or averages its messages."""
     if not aggregates_linearly(layer):

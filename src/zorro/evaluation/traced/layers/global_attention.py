@@ -14,7 +14,7 @@ from torch.nn import functional
 from zorro.evaluation.traced.layers.attention import by_head
 from zorro.evaluation.traced.layers.composition import Step, Value, composes
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
@@ -36,7 +36,7 @@ def _gps(layer: Any, x: Value, edge_index: Any, batch: Any = None, **kwargs: Any
 def _over_all_nodes(attention: Any) -> Callable[..., Plan]:
     """Return how to plan multi-head attention in which each node asks all of them."""
 
-    def plan(rows: Rows, batch: Tensor | None) -> Plan:
+    def plan(rows: RowPlanner, batch: Tensor | None) -> Plan:
         if batch is not None and bool((batch != batch[0]).any()):
             raise Unserved("GPSConv on a batch of several graphs")
         is_usual = attention.in_proj_weight is not None and attention.bias_k is None

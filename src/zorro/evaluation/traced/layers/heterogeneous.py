@@ -14,14 +14,14 @@ import torch_geometric.nn as gnn
 from torch import Tensor, fx
 from torch.nn import functional
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.attention import by_head
 from zorro.evaluation.traced.layers.composition import Step, Value, composes
 from zorro.evaluation.traced.layers.convolution import only_sums
 from zorro.evaluation.traced.layers.of_two import mapped
 from zorro.evaluation.traced.layers.relational import on_the_diagonal
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.typed import EdgesOf, Join
 from zorro.evaluation.traced.unserved import Unserved
 
@@ -133,7 +133,7 @@ class _Attending:
         edge_index, edge_type = (fx.Proxy(each, tracer) for each in given[0].node.args)
         edges = tracer.create_proxy("call_function", every, (edge_index, edge_type), {})
 
-        def plan(rows: Rows, edge_index: Tensor, edge_type: Tensor) -> Plan:
+        def plan(rows: RowPlanner, edge_index: Tensor, edge_type: Tensor) -> Plan:
             kinds = every.places(edge_type)
             return rows.attended(
                 edge_index, [], self._combine(kinds), flow=self._layer.flow, in_parts=True
@@ -161,7 +161,7 @@ class _Attending:
         biases = [None] * 3 if bias is None else list(bias.chunk(3))
         return [Projection(*both) for both in zip(weight.chunk(3, dim=1), biases, strict=True)]
 
-    def _combine(self, kinds: Tensor) -> Callable[[list[Tensor], Edges], Tensor]:
+    def _combine(self, kinds: Tensor) -> Callable[[list[Tensor], LocalEdges], Tensor]:
         """Return what attends, given the place of each edge's relation among all, (e,)."""
         heads, width = self._layer.heads, self._width
         shift = [self._layer.p_rel["__".join(relation)] for relation in self._relations]
@@ -169,7 +169,7 @@ class _Attending:
         slots = torch.tensor(self._slots, device=kinds.device)
         count = 1 + max(self._slots)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             query = by_head(parts[0][..., :width], heads)  # (m, B, H, D)
             rest = parts[0][..., width:]
             rest = rest.reshape(*rest.shape[:2], count, 2, heads, -1)

@@ -9,18 +9,18 @@ import torch_geometric.nn as gnn
 from torch import Tensor
 from torch.nn import functional
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
 from zorro.evaluation.traced.layers.attention import by_head
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.EdgeConv, edges=True)
-def _edge(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
+def _edge(layer: Any, rows: RowPlanner, edge_index: Tensor) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     first, rest = split_first_linear(layer.nn)
     projections = []
@@ -30,7 +30,7 @@ def _edge(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
         bias = None if first.bias is None else first.bias.detach()
         projections = [Projection(own - difference, bias), Projection(difference)]
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         if first is None:
             own = edges.received(parts[0])
             messages = torch.cat([own, parts[0][edges.sender] - own], dim=-1)
@@ -44,7 +44,7 @@ def _edge(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
 @serves(gnn.NNConv, edges=True)
 def _nn(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -52,7 +52,7 @@ def _nn(
     refuse_if_unknown(layer.aggr_module, rows)
     weights = layer.nn(edge_attr).view(-1, layer.in_channels_l, layer.out_channels)  # (e, d, o)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         (x,) = parts  # (m, B, d)
         messages = torch.bmm(x[edges.sender], weights[edges.ids])  # (e, B, o)
         out = aggregated(layer.aggr_module, messages, edges)
@@ -66,7 +66,7 @@ def _nn(
 @serves(gnn.GINEConv, edges=True)
 def _gine(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -76,7 +76,7 @@ def _gine(
     if by_edge is None:
         raise Unserved("GINEConv is called without edge_attr")
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         (x,) = parts  # (m, B, d)
         messages = (x[edges.sender] + by_edge[edges.ids].unsqueeze(1)).relu()  # (e, B, d)
         heard = aggregated(layer.aggr_module, messages, edges)
@@ -88,7 +88,7 @@ def _gine(
 @serves(gnn.GENConv, edges=True)
 def _gen(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -107,7 +107,7 @@ def _gen(
         if has_norm:  # of the rows that were given
             projections.append(Projection.unchanged(layer.in_channels, rows))
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         source, own, given = parts[0], parts[min(1, len(parts) - 1)], parts[-1]
         messages = source[edges.sender]  # (e, B, o)
         if by_edge is not None:
@@ -123,7 +123,7 @@ def _gen(
 
 
 @serves(gnn.CGConv, edges=True)
-def _cg(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
+def _cg(layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     if not isinstance(layer.channels, int):
         raise Unserved("CGConv for bipartite graphs")
@@ -133,7 +133,7 @@ def _cg(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = N
         projections += [Projection(own, lin.bias), Projection(sent)]
         by_edge.append(_of_edges(lin, edge_attr))
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         x, own_gate, sent_gate, own_core, sent_core = parts
         gate = edges.received(own_gate) + sent_gate[edges.sender]  # (e, B, d)
         core = edges.received(own_core) + sent_core[edges.sender]
@@ -148,7 +148,9 @@ def _cg(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = N
 
 
 @serves(gnn.ResGatedGraphConv, edges=True)
-def _res_gated(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
+def _res_gated(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None = None
+) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     lins = [layer.lin_key, layer.lin_query, layer.lin_value]
     width = lins[0].weight.size(1) - (layer.edge_dim or 0)
@@ -157,7 +159,7 @@ def _res_gated(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | N
     if layer.root_weight:
         projections.append(Projection.of(layer.lin_skip))
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         at_ends = [edges.received(parts[0]), parts[1][edges.sender], parts[2][edges.sender]]
         key, query, value = (
             part if extra is None else part + extra[edges.ids].unsqueeze(1)
@@ -174,7 +176,7 @@ def _res_gated(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | N
 @serves(gnn.GeneralConv)
 def _general(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
     size: Any = None,
@@ -193,7 +195,7 @@ def _general(
     if not layer.directed_msg:
         projections.append(Projection.of(layer.lin_msg_i))
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         messages = parts[1][edges.sender]  # (e, B, H · C)
         if not layer.directed_msg:
             messages = messages + edges.received(parts[2])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch_geometric.nn as gnn
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import (
     aggregated,
     is_column_by_column,
@@ -19,11 +19,11 @@ from zorro.evaluation.traced.layers.convolution import aggregates_linearly, aggr
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 
 
 @serves(gnn.SAGEConv)
-def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
+def _sage(layer: Any, rows: RowPlanner, edge_index: Tensor, size: Any = None) -> Plan:
     after = unit_length if layer.normalize else None
     if layer.project:
         return _projected_sage(layer, rows, edge_index)
@@ -43,11 +43,11 @@ def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
     return _aggregating(layer, rows, edge_index, None, finish, split)
 
 
-def _projected_sage(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
+def _projected_sage(layer: Any, rows: RowPlanner, edge_index: Tensor) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     roots = [layer.lin_r] if layer.root_weight else []
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         messages = parts[0][edges.sender].relu()  # (e, B, d)
         out: Tensor = layer.lin_l(aggregated(layer.aggr_module, messages, edges))
         if layer.root_weight:
@@ -65,7 +65,11 @@ def _projected_sage(layer: Any, rows: Rows, edge_index: Tensor) -> Plan:
 
 @serves(gnn.GraphConv)
 def _graph(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None, size: Any = None
+    layer: Any,
+    rows: RowPlanner,
+    edge_index: Tensor,
+    edge_weight: Tensor | None = None,
+    size: Any = None,
 ) -> Plan:
     if aggregates_linearly(layer):
         terms = [
@@ -84,7 +88,7 @@ def _graph(
 
 
 @serves(gnn.GINConv)
-def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
+def _gin(layer: Any, rows: RowPlanner, edge_index: Tensor, size: Any = None) -> Plan:
     scale = 1 + float(layer.eps)
     first, rest = split_first_linear(layer.nn)
     if not aggregates_linearly(layer):
@@ -116,7 +120,7 @@ class _Split(NamedTuple):
 
 def _aggregating(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_weight: Tensor | None,
     finish: Callable[[Tensor, Tensor], Tensor],
@@ -134,10 +138,10 @@ def _aggregating(
     """
     refuse_if_unknown(layer.aggr_module, rows)
 
-    def aggregate(messages: Tensor, edges: Edges) -> Tensor:
+    def aggregate(messages: Tensor, edges: LocalEdges) -> Tensor:
         return aggregated(layer.aggr_module, messages, edges)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         (x,) = parts  # (m, B, d)
         messages = x[edges.sender]  # (e, B, d)
         if edge_weight is not None:

@@ -9,14 +9,14 @@ import torch
 import torch_geometric.nn as gnn
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.attention import Attention, gat_attention, gatv2_attention
 from zorro.evaluation.traced.layers.composition import Pair, Step, Value, composes
 from zorro.evaluation.traced.layers.convolution import aggregates_linearly, aggregation_matrix
 from zorro.evaluation.traced.layers.row_wise import unit_length
 from zorro.evaluation.traced.layers.varying import shares, weighted
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.typed import Join
 from zorro.evaluation.traced.unserved import Unserved
 
@@ -73,7 +73,7 @@ def mapped(projection: Callable[[], Projection], x: Value) -> Value:
     Until then parameters are no numbers.
     """
 
-    def plan(rows: Rows) -> Plan:
+    def plan(rows: RowPlanner) -> Plan:
         weight, bias = projection()
         return rows.mixed([(rows.identity(), weight)], bias=bias)
 
@@ -89,13 +89,13 @@ def _heard(layer: Any, lin: Any, x: Value, edge_index: Any, edge_weight: Any) ->
     if not aggregates_linearly(layer):
         raise Unserved(f"{type(layer).__name__}(aggr={layer.aggr!r}) between nodes of two types")
 
-    def plan(rows: Rows, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
+    def plan(rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None) -> Plan:
         weight, bias = Projection.of(lin)
         if not rows.edges_vary:
             matrix = aggregation_matrix(layer, rows, edge_index, edge_weight)
             return rows.mixed([(matrix, weight)], bias=bias)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             out = weighted(parts[0], shares(layer, edge_weight, edges), edges)
             return out if bias is None else out + bias
 
@@ -132,10 +132,10 @@ def _attended(
         wide.append(layer.res.out_channels)
     first = [sum(wide[:place]) for place in range(len(wide))]
 
-    def plan(rows: Rows, edge_index: Tensor, edge_attr: Tensor | None) -> Plan:
+    def plan(rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None) -> Plan:
         combine = attention(layer, edge_attr)
 
-        def of_parts(parts: list[Tensor], edges: Edges) -> Tensor:
+        def of_parts(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             return combine(list(torch.split(parts[0], wide, dim=-1)), edges)
 
         return rows.attended(edge_index, [], of_parts, flow=layer.flow)

@@ -8,16 +8,16 @@ import torch
 import torch_geometric.nn as gnn
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
 from zorro.evaluation.traced.layers.registry import serves
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 
 
 @serves(gnn.PNAConv)
-def _pna(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
+def _pna(layer: Any, rows: RowPlanner, edge_index: Tensor, edge_attr: Tensor | None = None) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     before = [split_first_linear(tower) for tower in layer.pre_nns]
     after = [split_first_linear(tower) for tower in layer.post_nns]
@@ -30,7 +30,7 @@ def _pna(layer: Any, rows: Rows, edge_index: Tensor, edge_attr: Tensor | None = 
         encoded = layer.edge_encoder(edge_attr)  # (e, f)
         by_edge = torch.cat([encoded @ lin.weight.t()[2 * width :] for lin, _ in before], dim=1)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         messages = edges.received(parts[0]) + parts[1][edges.sender]  # (e, B, T · f)
         if by_edge is not None:
             messages = messages + by_edge[edges.ids].unsqueeze(1)

@@ -16,7 +16,7 @@ from torch_geometric.nn.pool import glob
 from zorro.evaluation.traced.layers.aggregation import REDUCTIONS
 from zorro.evaluation.traced.layers.composition import Step
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.rows import RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 _BY_NAME = {
@@ -30,7 +30,7 @@ _LINEAR = (pyg.SumAggregation, pyg.MeanAggregation)
 _ONE_AT_A_TIME = Lock()
 
 
-def plan_pooling(aggregation: Any, rows: Rows, batch: Tensor | None) -> Plan:
+def plan_pooling(aggregation: Any, rows: RowPlanner, batch: Tensor | None) -> Plan:
     """Plan the pooling of each wanted graph's nodes.
 
     Args:
@@ -56,7 +56,7 @@ def plan_pooling(aggregation: Any, rows: Rows, batch: Tensor | None) -> Plan:
     return rows.pooled(members, lambda values: REDUCTIONS[type(aggregation)](aggregation, values))
 
 
-def _by_name(rows: Rows, batch: Tensor, reduce: str) -> Plan:
+def _by_name(rows: RowPlanner, batch: Tensor, reduce: str) -> Plan:
     if reduce not in _BY_NAME:
         raise Unserved(f"it pools by {reduce!r}, which is not among what it knows")
     return plan_pooling(_BY_NAME[reduce](), rows, batch)

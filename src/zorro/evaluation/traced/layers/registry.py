@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Rows
+from zorro.evaluation.traced.rows import RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 LayerFunction = Callable[..., Plan]
@@ -46,7 +46,7 @@ def serves_edges(*layers: type[nn.Module]) -> Callable[[LayerFunction], LayerFun
     return register
 
 
-def plan_of(layer: nn.Module, rows: Rows, *args: Any, **kwargs: Any) -> Plan:
+def plan_of(layer: nn.Module, rows: RowPlanner, *args: Any, **kwargs: Any) -> Plan:
     """Return the plan of a layer called with (x, *args, **kwargs)."""
     known = WITH_EDGES if rows.edges_vary else LAYERS
     function = known.get(type(layer))

@@ -8,19 +8,21 @@ import torch
 import torch_geometric.nn as gnn
 from torch import Tensor
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
 from zorro.evaluation.traced.layers.convolution import aggregates_linearly, aggregation_matrix
 from zorro.evaluation.traced.layers.registry import serves, serves_edges
 from zorro.evaluation.traced.layers.row_wise import split_first_linear
 from zorro.evaluation.traced.layers.varying import shares, weighted
 from zorro.evaluation.traced.plan import Plan
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves(gnn.RGCNConv, gnn.FastRGCNConv)
-def _rgcn(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None) -> Plan:
+def _rgcn(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_type: Tensor | None = None
+) -> Plan:
     if edge_type is None:
         raise Unserved(f"{type(layer).__name__} is called without edge_type")
     matrices = {
@@ -46,7 +48,7 @@ def _rgcn(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
 
 @serves_edges(gnn.RGCNConv, gnn.FastRGCNConv)
 def _rgcn_of_some(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_type: Tensor | None = None
 ) -> Plan:
     if edge_type is None or not aggregates_linearly(layer):
         raise Unserved(
@@ -57,7 +59,7 @@ def _rgcn_of_some(
     if layer.root is not None:
         projections.append(Projection(layer.root.detach()))
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         kinds = edge_type[edges.ids]
         heard = [
             weighted(part, shares(layer, None, some), some)
@@ -82,7 +84,9 @@ def _weight(layer: Any, relation: int) -> Tensor:
 
 
 @serves(gnn.FiLMConv)
-def _film(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None = None) -> Plan:
+def _film(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_type: Tensor | None = None
+) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     films = [layer.film_skip, *layer.films]
     if any(split_first_linear(film)[0] is not film for film in films):
@@ -94,7 +98,7 @@ def _film(layer: Any, rows: Rows, edge_index: Tensor, edge_type: Tensor | None =
         out: Tensor = gamma * x + beta
         return out if layer.act is None else layer.act(out)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         x, film = parts[: len(lins)], parts[len(lins) :]
         out = modulated(x[0][edges.own], film[0][edges.own])  # (r, B, o)
         for relation, (one, its_film) in enumerate(zip(x[1:], film[1:], strict=True)):

@@ -11,7 +11,7 @@ import torch_geometric.nn as gnn
 from torch import Tensor
 from torch_geometric.nn.aggr import MeanAggregation
 
-from zorro.evaluation.traced.edges import Edges
+from zorro.evaluation.traced.edges import LocalEdges
 from zorro.evaluation.traced.layers.aggregation import (
     aggregated,
     at_least_one,
@@ -22,15 +22,17 @@ from zorro.evaluation.traced.layers.registry import serves_edges
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
 from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
-from zorro.evaluation.traced.rows import Projection, Rows
+from zorro.evaluation.traced.rows import Projection, RowPlanner
 from zorro.evaluation.traced.unserved import Unserved
 
 
 @serves_edges(gnn.GCNConv)
-def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _gcn(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True)
 
-    def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         out = weighted(parts[0], mixing.weights(edges), edges)
         return out if layer.bias is None else out + layer.bias
 
@@ -38,7 +40,9 @@ def _gcn(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None 
 
 
 @serves_edges(gnn.LGConv)
-def _lg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _lg(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True, loops=False)
     return mixing.plan(
         rows, [], lambda parts, edges: weighted(parts[0], mixing.weights(edges), edges)
@@ -46,7 +50,9 @@ def _lg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None =
 
 
 @serves_edges(gnn.SGConv)
-def _sg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _sg(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight)
 
     def repeat(start: Tensor, mix: Callable[[Tensor], Tensor]) -> Tensor:
@@ -59,7 +65,9 @@ def _sg(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None =
 
 
 @serves_edges(gnn.APPNP)
-def _appnp(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None) -> Plan:
+def _appnp(
+    layer: Any, rows: RowPlanner, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Plan:
     mixing = _Normalised.of(layer, rows, edge_index, edge_weight, if_asked=True)
 
     def repeat(start: Tensor, mix: Callable[[Tensor], Tensor]) -> Tensor:
@@ -72,7 +80,7 @@ def _appnp(layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | Non
 
 
 @serves_edges(gnn.SAGEConv)
-def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
+def _sage(layer: Any, rows: RowPlanner, edge_index: Tensor, size: Any = None) -> Plan:
     if layer.project:
         raise Unserved("SAGEConv(project=True) is not known with edges that come and go")
 
@@ -87,7 +95,11 @@ def _sage(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
 
 @serves_edges(gnn.GraphConv)
 def _graph(
-    layer: Any, rows: Rows, edge_index: Tensor, edge_weight: Tensor | None = None, size: Any = None
+    layer: Any,
+    rows: RowPlanner,
+    edge_index: Tensor,
+    edge_weight: Tensor | None = None,
+    size: Any = None,
 ) -> Plan:
     def finish(heard: Tensor, own: Tensor) -> Tensor:
         return (heard if layer.lin_rel.bias is None else heard + layer.lin_rel.bias) + own
@@ -96,19 +108,19 @@ def _graph(
 
 
 @serves_edges(gnn.GINConv)
-def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
+def _gin(layer: Any, rows: RowPlanner, edge_index: Tensor, size: Any = None) -> Plan:
     refuse_if_unknown(layer.aggr_module, rows)
     scale = 1 + float(layer.eps)
     first, rest = split_first_linear(layer.nn)
     if first is None or not aggregates_linearly(layer):
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             heard = aggregated(layer.aggr_module, parts[0][edges.sender], edges)
             return by_row(layer.nn, heard + scale * parts[0][edges.own])
 
         return rows.attended(edge_index, [], combine, flow=layer.flow, in_parts=True)
 
-    def combine_projected(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine_projected(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         heard = weighted(parts[0], shares(layer, None, edges), edges)
         out = heard + scale * parts[0][edges.own]
         return by_row(rest, out if first.bias is None else out + first.bias)
@@ -119,7 +131,7 @@ def _gin(layer: Any, rows: Rows, edge_index: Tensor, size: Any = None) -> Plan:
 
 def _heard(
     layer: Any,
-    rows: Rows,
+    rows: RowPlanner,
     edge_index: Tensor,
     edge_weight: Tensor | None,
     heard: Any,
@@ -141,14 +153,14 @@ def _heard(
     roots = [] if root is None else [Projection.of(root)]
     if aggregates_linearly(layer):  # then it does not matter what comes first
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             total = weighted(parts[0], shares(layer, edge_weight, edges), edges)
             return finish(total, parts[-1][edges.own])
 
         projections = [Projection(heard.weight.detach().t()), *roots]
         return rows.attended(edge_index, projections, combine, flow=layer.flow)
 
-    def combine_aggregated(parts: list[Tensor], edges: Edges) -> Tensor:
+    def combine_aggregated(parts: list[Tensor], edges: LocalEdges) -> Tensor:
         (x,) = parts
         messages = x[edges.sender]
         if edge_weight is not None:
@@ -159,7 +171,7 @@ def _heard(
     return rows.attended(edge_index, [], combine_aggregated, flow=layer.flow, in_parts=True)
 
 
-def shares(layer: Any, edge_weight: Tensor | None, edges: Edges) -> Tensor:
+def shares(layer: Any, edge_weight: Tensor | None, edges: LocalEdges) -> Tensor:
     """Return by how much each message counts (e, B) in a sum or a mean."""
     present = edges.present
     assert present is not None
@@ -171,7 +183,7 @@ def shares(layer: Any, edge_weight: Tensor | None, edges: Edges) -> Tensor:
     return weights / count[edges.receiver]
 
 
-def weighted(values: Tensor, weights: Tensor, edges: Edges) -> Tensor:
+def weighted(values: Tensor, weights: Tensor, edges: LocalEdges) -> Tensor:
     """Add up weighted rows (m, B, h) at the receivers, by weights (e, B), as (r, B, h)."""
     return edges.weighted_sum(weights.unsqueeze(-1), values.unsqueeze(2)).squeeze(2)
 
@@ -211,7 +223,7 @@ class _Normalised:
     def of(
         cls,
         layer: Any,
-        rows: Rows,
+        rows: RowPlanner,
         edge_index: Tensor,
         edge_weight: Tensor | None,
         *,
@@ -263,16 +275,20 @@ class _Normalised:
             fill=fill,
         )
 
-    def weights(self, edges: Edges) -> Tensor:
+    def weights(self, edges: LocalEdges) -> Tensor:
         """Return the weights (k, B) of some of the edges in each input."""
         assert edges.presence is not None
+        if not self.normalises:  # then it takes no other edges to tell
+            assert edges.present is not None
+            weight, otherwise = self.weight[edges.ids], self.otherwise[edges.ids]  # (k,)
+            return otherwise.unsqueeze(1) + edges.present * (weight - otherwise).unsqueeze(1)
         return self._of_all(edges.presence)[edges.ids]
 
     def plan(
         self,
-        rows: Rows,
+        rows: RowPlanner,
         projections: Sequence[Projection],
-        combine: Callable[[list[Tensor], Edges], Tensor],
+        combine: Callable[[list[Tensor], LocalEdges], Tensor],
     ) -> Plan:
         """Plan a layer that mixes once."""
         return rows.attended(
@@ -281,7 +297,7 @@ class _Normalised:
 
     def repeated(
         self,
-        rows: Rows,
+        rows: RowPlanner,
         times: int,
         projections: Sequence[Projection],
         repeat: Callable[[Tensor, Callable[[Tensor], Tensor]], Tensor],
@@ -300,13 +316,13 @@ class _Normalised:
         reached[rows.wanted] = True
         for _ in range(times):
             reached[self.edge_index[sender][reached[self.edge_index[receiver]]]] = True
-        every = Rows(
+        every = RowPlanner(
             reached.nonzero().flatten(), rows.nodes, rows.device, rows.dtype, rows.edges_vary
         )
         inner = reached[self.edge_index].all(0).nonzero().flatten()
         place = torch.searchsorted(every.wanted, rows.wanted)
 
-        def combine(parts: list[Tensor], edges: Edges) -> Tensor:
+        def combine(parts: list[Tensor], edges: LocalEdges) -> Tensor:
             weights = self._of_all(_presence_of(edges))[inner[edges.ids]]
             return repeat(parts[0], lambda values: weighted(values, weights, edges))[place]
 
@@ -334,6 +350,6 @@ class _Normalised:
         return root[row] * weight * root[column]
 
 
-def _presence_of(edges: Edges) -> Presence:
+def _presence_of(edges: LocalEdges) -> Presence:
     assert edges.presence is not None
     return edges.presence

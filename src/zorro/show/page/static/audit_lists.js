@@ -75,7 +75,7 @@ zorro.suspicious = function (container, {suspicious, count, rows, wording, addre
       .attr("class", "number")
       .text(row.probability === undefined ? "–" : zorro.share(row.probability));
     line.append("td").text(wording.kept.map(({key}) => row[key]).join("\u00a0×\u00a0"));
-    line.append("td").text(reasons.map((reason) => named[reason] ?? reason).join("; "));
+    line.append("td").attr("class", "why").text(reasons.map((reason) => named[reason] ?? reason).join("; "));
   }
 };
 

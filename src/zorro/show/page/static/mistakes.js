@@ -39,16 +39,20 @@ zorro.contrasts = function (container, {contrasts, wording}) {
     lines
       .append("td")
       .attr("class", "number")
-      .text((row) => median(row[side]));
+      .text((row) => median(row[side], row.quantity));
   lines
     .append("td")
     .attr("class", "number")
     .text(({larger}) => `${zorro.percent(larger)} of pairs`);
   lines.append("td").text(({differs}) => (differs ? "differs" : "no difference shown"));
 
-  function median({value, lower, upper}) {
-    const short = (number) => String(+number.toPrecision(3));
-    const ends = lower === null || upper === null ? "too few" : `${short(lower)} – ${short(upper)}`;
+  function median({value, lower, upper}, quantity) {
+    const isShare = quantity === "probability" || / (homophily|share)$/.test(quantity);
+    const short = isShare ? zorro.percent : (number) => String(+number.toPrecision(3));
+    const ends =
+      lower === null || upper === null
+        ? "of too few to say more"
+        : `${short(lower)} to ${short(upper)}`;
     return `${short(value)} (${ends})`;
   }
 };

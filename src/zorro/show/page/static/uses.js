@@ -11,7 +11,8 @@ zorro.uses = function (container, {caption, uses, name, link}) {
     const {value, lower, upper, count, total} = use.share;
     const item = list.append("li");
     const href = link(use);
-    const label = item.append(href ? "a" : "span").attr("class", "name").text(name(use.what));
+    const label = item.append(href ? "a" : "span").attr("class", "name").text(zorro.short(name(use.what), 40));
+    if (label.text() !== name(use.what)) label.attr("title", name(use.what));
     if (href) label.attr("href", href);
     const chance =
       use.expected === null ? "" : `, ${zorro.percent(use.expected)} expected by chance`;
@@ -36,8 +37,7 @@ zorro.uses = function (container, {caption, uses, name, link}) {
     const absent = present !== null && present < 0.5 ? "absent" : "";
     if (lift === null) return absent;
     const sure = lift > 1 && q > 0.05 ? "?" : "";
-    const written = lift >= 10 ? String(Math.round(lift)) : String(+lift.toPrecision(2));
-    return [`×${written}${sure}`, absent].filter(Boolean).join(", ");
+    return [`×${zorro.times(lift)}${sure}`, absent].filter(Boolean).join(", ");
   }
 };
 
@@ -72,7 +72,7 @@ zorro.profiles = function (container, {classes, wording, address}) {
     return {
       own: `the ${wording.node} itself`,
       training: `training ${wording.nodes}`,
-      "not training": `${wording.nodes} not trained on`,
+      "not training": `no training ${wording.nodes}`,
     }[kind] ?? kind;
   }
 };

@@ -175,16 +175,30 @@ zorro.short = function (name, most = 44) {
 
 zorro.number = (value) => value.toLocaleString("en");
 
+// Rounded to so many decimals as `zorro.explanation.written` does, so that page and text agree.
+zorro.rounded = (value, digits) => {
+  const scale = 10 ** digits;
+  return (Math.sign(value) * Math.floor(Math.abs(value) * scale + 0.5)) / scale;
+};
+
 // .93, and never 1.00 for what is less.
 zorro.share = (value) =>
-  value < 1 && value >= 0.995 ? ">.99" : value.toFixed(2).replace(/^0/, "");
+  value < 1 && value >= 0.995
+    ? ">.99"
+    : zorro.rounded(value, 2).toFixed(2).replace(/^0/, "");
 
 zorro.signed = (value) => `${value < 0 ? "−" : ""}${zorro.share(Math.abs(value))}`;
 
 // A threshold as it was given.
 zorro.exact = (value) => String(+value.toFixed(6)).replace(/^0/, "");
 
-zorro.percent = (value) => `${+(100 * value).toFixed(1)}\u00a0%`;
+zorro.percent = (value) => `${zorro.rounded(100 * value, 1)}\u00a0%`;
+
+// How many times as often something is: two digits, or whole numbers.
+zorro.times = (lift) => {
+  if (lift >= 10) return zorro.number(zorro.rounded(lift, 0));
+  return lift > 0 ? String(zorro.rounded(lift, 1 - Math.floor(Math.log10(lift)))) : "0";
+};
 
 zorro.statusName = (row) =>
   row.status === "certified" || !row.certified ? row.status : `${row.status}, certified`;

@@ -145,10 +145,9 @@ zorro.yourSet = function (
   }
 };
 
-// 81 % (76–86 %); near the ends with a decimal, so that nothing reads as 100 that is less.
+// 81.5 % (76–86.3 %); nothing reads as 100 that is less.
 zorro.shareWithRange = function (value, low, high) {
-  const digits = [value, low, high].some((share) => share >= 0.985 && share < 1) ? 1 : 0;
   const written = (share) =>
-    share < 1 ? String(Math.min(99.9, +(100 * share).toFixed(digits))) : "100";
+    share < 1 ? String(Math.min(99.9, zorro.rounded(100 * share, 1))) : "100";
   return `${written(value)}\u00a0% (${written(low)}–${written(high)}\u00a0%)`;
 };

@@ -24,12 +24,12 @@ from zorro.errors import CheckpointError, InputError
 from zorro.models import checkpoint as checkpoints
 from zorro.question import Level, Query
 from zorro.runs.digests import model_digest
-from zorro.runs.task import GivenTask
+from zorro.runs.task import LoadedTask
 
-SubjectData = NodeData | LinkData | GraphData | TypeData  # which have the same methods
+LevelData = NodeData | LinkData | GraphData | TypeData  # which have the same methods
 
 # By a name, a seed, and the record of a model's training.
-_LOADED: dict[Level, Callable[[str, int, Mapping[str, Any]], SubjectData]] = {
+_LOADED: dict[Level, Callable[[str, int, Mapping[str, Any]], LevelData]] = {
     "node": lambda name, seed, record: NodeData.load(name, seed=seed),
     "link": lambda name, seed, record: LinkData.load(name, seed=seed, record=record),
     "graph": lambda name, seed, record: GraphData.load(name, seed=seed),
@@ -37,7 +37,7 @@ _LOADED: dict[Level, Callable[[str, int, Mapping[str, Any]], SubjectData]] = {
 
 
 @dataclass(frozen=True)
-class Subject:
+class ModelAndData:
     """A trained model and the data it is asked about.
 
     Args:
@@ -49,13 +49,13 @@ class Subject:
     """
 
     model: nn.Module
-    data: SubjectData
+    data: LevelData
     description: str
     model_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def task(
         self, options: Mapping[str, Any], question: Mapping[str, Any] | None = None
-    ) -> GivenTask:
+    ) -> LoadedTask:
         """Return what is asked of every query.
 
         Args:
@@ -63,7 +63,7 @@ class Subject:
             question: options of `Zorro.explain`.
         """
         asked = {**self.data.options(options), "model_kwargs": self.model_kwargs}
-        return GivenTask(self.model, self.data.given(), asked, question or {})
+        return LoadedTask(self.model, self.data.given(), asked, question or {})
 
     def question(self, queries: Sequence[Query], **said: Any) -> dict[str, Any]:
         """Return what is asked of every query, of options as the user writes them."""
@@ -95,7 +95,7 @@ def load(
     told: Sequence[Told] = (),
     announced: bool = True,
     trusted: Collection[str] = (),
-) -> Subject:
+) -> ModelAndData:
     """Return what the options name; a checkpoint's record fills in those that are None.
 
     Of what the data have for their edges, the model gets what it takes.
@@ -121,7 +121,7 @@ def load(
     level = agreed([*_told(name, checkpoint, record, given=dataset is not None), *told])
     seed = record.get("data_seed", 0) if data_seed is None else data_seed
     if datasets.is_hetero_dataset(name):
-        data: SubjectData = TypeData.load(name, target, record)
+        data: LevelData = TypeData.load(name, target, record)
     elif target is not None:
         raise InputError(f"--target: expected a graph of several types, got {name}")
     else:
@@ -134,7 +134,7 @@ def load(
     description = f"{architecture} on {name}, {naming.source_of(checkpoint)}"
     if inputs.passed:
         description += f", with {', '.join(inputs.passed)}"
-    return Subject(network, data, description, data.model_kwargs(inputs))
+    return ModelAndData(network, data, description, data.model_kwargs(inputs))
 
 
 def _told(
@@ -162,7 +162,7 @@ def _told(
 
 
 def _network(
-    model: str, data: SubjectData, checkpoint: str | None, record: Mapping[str, Any]
+    model: str, data: LevelData, checkpoint: str | None, record: Mapping[str, Any]
 ) -> nn.Module:
     """Return the model with its weights."""
     naming.search_current_folder(model)
@@ -182,13 +182,13 @@ def _network(
         checkpoints.load(network, path)
     elif ":" not in model:
         raise InputError(
-            f"--checkpoint: {model} needs trained weights: make some with `zorro train`, or use "
-            f"--checkpoint paper"
+            f"--checkpoint: expected trained weights for {model}, got none: make some with "
+            "`zorro train`, or use --checkpoint paper"
         )
     return network
 
 
-def _classes(data: SubjectData, record: Mapping[str, Any]) -> int:
+def _classes(data: LevelData, record: Mapping[str, Any]) -> int:
     if "out_channels" not in record:
         return data.out_channels
     classes = record["out_channels"]

@@ -26,16 +26,16 @@ from zorro.runs.given import GivenData, LinksOf, ManyGraphs, OneGraph
 from zorro.runs.manifest import types_of
 from zorro.runs.typed_graph import TypedGraph
 from zorro.show.page.answers import answers_of
-from zorro.show.page.graph_surroundings import GraphSurroundings
-from zorro.show.page.link_surroundings import LinkSurroundings
-from zorro.show.page.node_surroundings import NodeSurroundings
-from zorro.show.page.surroundings import Surroundings
-from zorro.show.page.type_surroundings import TypeSurroundings
+from zorro.show.page.graph_view import GraphView
+from zorro.show.page.link_view import LinkView
+from zorro.show.page.node_view import NodeView
+from zorro.show.page.type_view import TypeView
+from zorro.show.page.view import View
 from zorro.show.type_scene import TypedEdgeIndex
 
 
 @dataclass(frozen=True)
-class Ground:
+class RunInputs:
     """The data that a run was made with, the model, and what things are called.
 
     Args:
@@ -59,7 +59,7 @@ class Ground:
     links: Tensor | None = None
     node_class_names: Labels = ()
 
-    def asked_by(self, run: Run) -> Ground:
+    def asked_by(self, run: Run) -> RunInputs:
         """Return it with what the run asks about, or raise `InputError` if it is another run's."""
         if isinstance(self.data, OneGraph) and run.level in _OF_ONE_GRAPH:
             asked = replace(self, data=_OF_ONE_GRAPH[run.level](self.data))
@@ -72,17 +72,17 @@ class Ground:
         if self.data is not None:
             if self.data.about != run.about:
                 raise InputError(
-                    f"{run.path}: it is a run of {run.about.nouns}, got data whose "
-                    f"{self.data.about.nouns} are asked about"
+                    f"{run.path}: expected data whose {run.about.nouns} are asked about, got data "
+                    f"whose {self.data.about.nouns} are"
                 )
             refuse_other_data(run, self.data, self.model_kwargs)
         if self.model is not None:
             refuse_other_model(run, self.model)
 
-    def surroundings(self, run: Run) -> Surroundings:
-        """Return what a run's explanations lie in."""
+    def view(self, run: Run) -> View:
+        """Return how pages see a run's explanations."""
         if not run.typed:
-            return _SURROUNDINGS[run.level](self, run)
+            return _VIEWS[run.level](self, run)
         if run.level != "node":
             raise InputError(
                 f"{run.path}: expected nodes of one of several types, which pages show, got "
@@ -91,7 +91,7 @@ class Ground:
         return _of_types(self, run)
 
 
-def ground_of(
+def run_inputs(
     *,
     model: nn.Module | None = None,
     x: Tensor | Features | None = None,
@@ -104,7 +104,7 @@ def ground_of(
     node_class_names: Labels | None = None,
     hetero: HeteroData | None = None,
     target: str | None = None,
-) -> Ground:
+) -> RunInputs:
     """Return what a run was made with: one graph's parts, several graphs, or one of several types.
 
     Of the last `target` is the type that was asked about.
@@ -113,12 +113,12 @@ def ground_of(
     if hetero is not None:
         if any(part is not None for part in (x, edge_index, y, graphs, links)):
             raise InputError("hetero: expected it instead of other data, got both")
-        return _ground_of_types(hetero, target, model, kwargs, names)
+        return _inputs_of_types(hetero, target, model, kwargs, names)
     if graphs is None:
         if (x is None) != (edge_index is None):
             raise InputError("x and edge_index: expected both or neither, got only one")
         data = None if x is None or edge_index is None else OneGraph(x, edge_index)
-        return Ground(
+        return RunInputs(
             data,
             model,
             kwargs,
@@ -132,76 +132,74 @@ def ground_of(
     if isinstance(graphs, GraphDataset):
         known = names_of_graphs(graphs) if names is None else names
         bonds = graphs.edge_label_names
-        return Ground(ManyGraphs(graphs.graphs), model, kwargs, None, known, bonds)
-    return Ground(ManyGraphs(listed_graphs(graphs)), model, kwargs, None, names or Names())
+        return RunInputs(ManyGraphs(graphs.graphs), model, kwargs, None, known, bonds)
+    return RunInputs(ManyGraphs(listed_graphs(graphs)), model, kwargs, None, names or Names())
 
 
-def _ground_of_types(
+def _inputs_of_types(
     hetero: HeteroData,
     target: str | None,
     model: nn.Module | None,
     kwargs: Mapping[str, Any],
     names: Names | None,
-) -> Ground:
+) -> RunInputs:
     asked = chosen_target(hetero, target)
     data = TypedGraph(hetero, asked)
     known = names_of_types("", data.types) if names is None else names
-    return Ground(data, model, kwargs, hetero[asked].get("y"), known)
+    return RunInputs(data, model, kwargs, hetero[asked].get("y"), known)
 
 
-def _of_types(ground: Ground, run: Run) -> TypeSurroundings:
-    data, answers = ground.data, answers_of(run.manifest["parameters"])
+def _of_types(inputs: RunInputs, run: Run) -> TypeView:
+    data, answers = inputs.data, answers_of(run.manifest["parameters"])
     if isinstance(data, TypedGraph):
-        return TypeSurroundings(
+        return TypeView(
             data.types,
             run.about.kind,
             TypedEdgeIndex(data.graph),
-            ground.y,
-            ground.names,
+            inputs.y,
+            inputs.names,
             _groups(run),
             answers,
         )
     types = types_of(run.manifest)
-    names = ground.names
+    names = inputs.names
     if not isinstance(names.nodes, LabelsByType):
         names = names_of_types("", types)
-    return TypeSurroundings(types, run.about.kind, None, ground.y, names, _groups(run), answers)
+    return TypeView(types, run.about.kind, None, inputs.y, names, _groups(run), answers)
 
 
-def _of_nodes(ground: Ground, run: Run) -> NodeSurroundings:
-    data, names = ground.data, ground.names
+def _of_nodes(inputs: RunInputs, run: Run) -> NodeView:
+    data, names = inputs.data, inputs.names
     answers = answers_of(run.manifest["parameters"])
     if not isinstance(data, OneGraph):
-        return NodeSurroundings(names=names, groups=_groups(run), answers=answers)
+        return NodeView(names=names, groups=_groups(run), answers=answers)
     predicted = None
-    if ground.model is not None:
+    if inputs.model is not None:
         predicted = classes_of_nodes(
-            ground.model,
+            inputs.model,
             data.x,
             data.edge_index,
-            model_kwargs=ground.model_kwargs,
+            model_kwargs=inputs.model_kwargs,
             reading=answers.reading,
         )
-    return NodeSurroundings(
-        data.x, data.edge_index, ground.y, predicted, names, _groups(run), answers
-    )
+    return NodeView(data.x, data.edge_index, inputs.y, predicted, names, _groups(run), answers)
 
 
-def _of_links(ground: Ground, run: Run) -> LinkSurroundings:
-    parameters, data = run.manifest["parameters"], ground.data
+def _of_links(inputs: RunInputs, run: Run) -> LinkView:
+    parameters, data = run.manifest["parameters"], inputs.data
     # One number for a link tells whether there is one; of several columns that is not known.
     tells = parameters.get("threshold") is not None
-    names = ground.names
+    names = inputs.names
     if tells and not names.classes:
         names = replace(names, classes=LINK_CLASSES)
-    graph = NodeSurroundings(names=names, groups=_groups(run))
+    graph = NodeView(names=names, groups=_groups(run))
     if isinstance(data, LinksOf):
         graph = replace(graph, x=data.graph.x, edge_index=data.graph.edge_index)
-    return LinkSurroundings(
+    return LinkView(
         graph,
-        links=ground.links if tells else None,
-        node_classes=ground.y if _are_classes(ground.y) else None,
-        node_class_names=ground.node_class_names,
+        links=inputs.links if tells else None,
+        node_classes=inputs.y if _are_classes(inputs.y) else None,
+        node_class_names=inputs.node_class_names,
         carries_messages=bool(parameters.get("carries_messages")),
         answers=answers_of(parameters),
     )
@@ -211,14 +209,14 @@ def _are_classes(y: Tensor | None) -> bool:
     return y is not None and y.dim() == 1 and not y.is_floating_point()
 
 
-def _of_graphs(ground: Ground, run: Run) -> GraphSurroundings:
-    data = ground.data
+def _of_graphs(inputs: RunInputs, run: Run) -> GraphView:
+    data = inputs.data
     graphs = data.graphs if isinstance(data, ManyGraphs) else ()
     answers = answers_of(run.manifest["parameters"])
-    return GraphSurroundings(graphs, ground.bonds, ground.names, _groups(run), answers)
+    return GraphView(graphs, inputs.bonds, inputs.names, _groups(run), answers)
 
 
-_SURROUNDINGS: Mapping[Level, Callable[[Ground, Run], Surroundings]] = {
+_VIEWS: Mapping[Level, Callable[[RunInputs, Run], View]] = {
     "node": _of_nodes,
     "link": _of_links,
     "graph": _of_graphs,

@@ -1,4 +1,4 @@
-"""What explanations of links lie in: a graph, and which pairs of its nodes are linked."""
+"""How pages see explanations of links: a graph, and which pairs of its nodes are linked."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from zorro.show.kept_edges import KeptEdges
 from zorro.show.link_scene import link_scene
 from zorro.show.page.address import Address, query_at
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
-from zorro.show.page.node_surroundings import MOST_CONTEXT, NodeSurroundings
-from zorro.show.page.surroundings import Elements, NodeKinds, ShownValues, within_hops
+from zorro.show.page.node_view import MOST_CONTEXT, NodeView
+from zorro.show.page.view import Elements, NodeKinds, ShownValues, within_hops
 from zorro.show.scene import Scene
 
 _STRIDE = 1 << 31  # more than any graph in memory has nodes, so that two of them make one number
 
 
 @dataclass(frozen=True)
-class LinkSurroundings:
+class LinkView:
     """A graph, what its nodes are, and which of them are known to be linked.
 
     Args:
@@ -39,7 +39,7 @@ class LinkSurroundings:
         answers: what the model says of links.
     """
 
-    graph: NodeSurroundings = field(default_factory=NodeSurroundings)
+    graph: NodeView = field(default_factory=NodeView)
     links: Tensor | None = None
     node_classes: Tensor | None = None
     node_class_names: Labels = ()

@@ -1,4 +1,4 @@
-"""What explanations lie in: all that differs between those of nodes, of links and of graphs."""
+"""How pages see explanations: all that differs between nodes, links, graphs and types."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def other_class(address: Address) -> int:
     return address
 
 
-class Surroundings(Protocol):
+class View(Protocol):
     """A graph or graphs, and the model's answers, as far as they are at hand."""
 
     @property

@@ -20,7 +20,7 @@ MAKE_ADJACENCY = (
 
 
 @dataclass(frozen=True)
-class Extras:
+class ModelInputs:
     """A model's further keyword arguments, sorted by what their first dimension counts.
 
     `node` tensors have one row per node, `edge` tensors one row per edge (weights, attributes);
@@ -34,7 +34,7 @@ class Extras:
     num_nodes: int | None = None
 
     @classmethod
-    def sort(cls, kwargs: Mapping[str, Any], *, nodes: int, edges: int) -> Extras:
+    def sort(cls, kwargs: Mapping[str, Any], *, nodes: int, edges: int) -> ModelInputs:
         """Sort `kwargs` by their first dimension.
 
         In a graph with as many edges as nodes, names that begin with `edge` are edge-level.
@@ -46,14 +46,18 @@ class Extras:
         counts = any(_is_count(name, value, nodes) for name, value in kwargs.items())
         return cls(**sorted_, num_nodes=nodes if counts else None)
 
-    def subgraph(self, nodes: Tensor, edges: Tensor) -> Extras:
+    def subgraph(self, nodes: Tensor, edges: Tensor) -> ModelInputs:
         """Keep the rows of `nodes` and `edges` (indices)."""
-        return Extras(
+        return ModelInputs(
             node={name: value[nodes] for name, value in self.node.items()},
             edge={name: value[edges] for name, value in self.edge.items()},
             other=self.other,
             num_nodes=None if self.num_nodes is None else nodes.numel(),
         )
+
+    def as_kwargs(self) -> dict[str, Any]:
+        """Return the keyword arguments for the graph as it is."""
+        return self.copies(1)
 
     def copies(
         self,
@@ -110,7 +114,7 @@ def _level(name: str, value: Any, *, nodes: int, edges: int) -> str:
         return "node"
     raise InputError(
         f"model_kwargs[{name!r}]: expected one row per node ({nodes}) or per edge ({edges}), "
-        f"or a scalar; got a tensor of shape {tuple(value.shape)}"
+        f"or a scalar, got a tensor of shape {tuple(value.shape)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What explanations of whole graphs lie in: the graphs, and what their nodes are."""
+"""How pages see explanations of whole graphs: the graphs, and what their nodes are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zorro.show.graph_scene import MOST_SHOWN, Layout, graph_scene, layout_of
 from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
-from zorro.show.page.surroundings import (
+from zorro.show.page.view import (
     MOST_IN_FULL,
     Elements,
     NodeKinds,
@@ -32,7 +32,7 @@ from zorro.show.scene import Scene
 
 
 @dataclass(frozen=True, eq=False)
-class GraphSurroundings:
+class GraphView:
     """Graphs, each asked about as a whole, and what their parts are called.
 
     Nodes whose features are one-hot are told apart by them, as atoms are.

@@ -1,4 +1,4 @@
-"""What explanations of nodes lie in: their graph, and the model's answers for its nodes."""
+"""How pages see explanations of nodes: their graph, and the model's answers for its nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from zorro.show import palette
 from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
-from zorro.show.page.surroundings import (
+from zorro.show.page.view import (
     MOST_IN_FULL,
     Elements,
     NodeKinds,
@@ -34,7 +34,7 @@ MOST_CONTEXT = 40  # nodes of a drawing that are not selected
 
 
 @dataclass(frozen=True)
-class NodeSurroundings:
+class NodeView:
     """A graph, what the model says of its nodes, and what they are called.
 
     Args:

@@ -1,4 +1,4 @@
-"""What explanations lie in where there are several types: nodes are told apart by theirs."""
+"""How pages see explanations where there are several types: nodes are told apart by theirs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from zorro.show import palette
 from zorro.show.kept_edges import KeptEdges
 from zorro.show.page.address import Address
 from zorro.show.page.answers import Answers, ClassAnswers, Truth
-from zorro.show.page.node_surroundings import MOST_CONTEXT
-from zorro.show.page.surroundings import (
+from zorro.show.page.node_view import MOST_CONTEXT
+from zorro.show.page.view import (
     MOST_IN_FULL,
     Elements,
     NodeKinds,
@@ -31,7 +31,7 @@ from zorro.show.type_scene import TypedEdgeIndex, type_scene
 
 
 @dataclass(frozen=True)
-class TypeSurroundings:
+class TypeView:
     """A graph of several types of which one type's nodes are asked about.
 
     Args:

@@ -1,0 +1,55 @@
+"""How numbers are written: rounded once, by one rule, so that text, page and figure agree."""
+
+from __future__ import annotations
+
+import math
+
+from zorro.evaluation.estimate import FidelityEstimate
+
+NBSP = "\N{NO-BREAK SPACE}"  # numbers do not part from what they count
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return a number rounded to so many decimals, what lies between two away from zero.
+
+    The pages' own rule, step by step (`zorro.rounded` in `wording.js`), since Python and JavaScript
+    each round .125 in a way of their own.
+
+    >>> rounded(0.125, 2), rounded(-0.125, 2)
+    (0.13, -0.13)
+    """
+    if not math.isfinite(value):
+        return value
+    scale = 10.0**digits
+    return math.copysign(math.floor(abs(value) * scale + 0.5) / scale, value)
+
+
+def hundredths(value: float, *, signed: bool = False) -> str:
+    """Return a number with two decimals."""
+    short = rounded(value, 2) + 0.0  # no −0
+    return f"{short:+.2f}" if signed else f"{short:.2f}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with one decimal where there is one."""
+    return f"{rounded(100 * share, 1):g}{NBSP}%"
+
+
+def times(lift: float) -> str:
+    """Return how many times as often something is: two digits, or whole numbers.
+
+    >>> times(123.4), times(12.5), times(0.123)
+    ('123', '13', '0.12')
+    """
+    if lift >= 10:
+        return f"{rounded(lift, 0):,.0f}"
+    if lift <= 0:
+        return "0"
+    return f"{rounded(lift, 1 - math.floor(math.log10(lift))):g}"
+
+
+def interval(estimate: FidelityEstimate) -> str:
+    """Return a fidelity with the ends of its interval."""
+    return (
+        f"{hundredths(estimate.value)} [{hundredths(estimate.lower)}, {hundredths(estimate.upper)}]"
+    )
