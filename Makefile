@@ -8,7 +8,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 
-.PHONY: demo test slow-test coverage lint docs release accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages audit clean
+.PHONY: demo test slow-test coverage lint docs release versions accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages audit clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +60,10 @@ release: $(STAMP)
 	rm -rf dist
 	PIP_CONSTRAINT=$(abspath constraints.txt) $(BIN)/python -m build --outdir dist
 	$(BIN)/python tests/release/try_wheel.py dist
+
+# Which versions of Python, torch and PyG work: the rows of docs/support.md, or some of them, ROWS="oldest".
+versions: $(STAMP)
+	$(BIN)/python tests/release/try_versions.py --tests $(ROWS)
 
 # Test accuracies of the paper's models and of our own training; an hour.
 accuracy: $(STAMP)

@@ -334,6 +334,8 @@ def test_what_pyg_makes_of_an_explanation(given, tmp_path, monkeypatch):
         assert rest[name].num_nodes == data[name].num_nodes - kept
     assert part.zorro[node].selected == found.selected
     explanation.visualize_feature_importance(tmp_path / "features.png", top_k=5)
+    if not hasattr(explanation, "visualize_graph"):
+        return  # PyG before 2.7 draws no graph of several types
     with pytest.raises(RuntimeError, match="cannot be converted to Scalar"):
         explanation.visualize_graph(tmp_path / "graph.png")  # PyG's wants one number per node
     whole = explained(model, data, index=node, nodes="object", tau=0.95)

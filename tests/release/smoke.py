@@ -38,11 +38,17 @@ def explained() -> Explanation:
     return found
 
 
-def core() -> None:
-    """The library alone, from JSON and back, and a command that says what it needs."""
-    assert "site-packages" in zorro.__file__, zorro.__file__
+def library() -> Explanation:
+    """The library alone, from JSON and back."""
     found = explained()
     assert Explanation.from_json(found.to_json()) == found
+    return found
+
+
+def core() -> None:
+    """The library without extras, and a command that says what it needs."""
+    assert "site-packages" in zorro.__file__, zorro.__file__
+    found = library()
     told = subprocess.run([COMMAND, "doctor"], capture_output=True, text=True)
     assert told.returncode == 1, told
     assert "pip install 'zorro-gnn[cli]'" in told.stderr, told.stderr

@@ -397,7 +397,7 @@ def _add_jobs(app: FastAPI, jobs: Jobs) -> None:
     async def events(job: JobId) -> StreamingResponse:
         return StreamingResponse(_stream(_found(jobs, job)), media_type="text/event-stream")
 
-    @app.delete("/api/jobs/{job}", status_code=204, responses=_problems(404))
+    @app.delete("/api/jobs/{job}", status_code=204, response_model=None, responses=_problems(404))
     async def cancel(job: JobId) -> None:
         _found(jobs, job).cancel()
 

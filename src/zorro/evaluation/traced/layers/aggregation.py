@@ -104,7 +104,15 @@ def _sum_present(messages: Tensor, edges: LocalEdges) -> Tensor:
 
 
 def _mean_present(messages: Tensor, edges: LocalEdges) -> Tensor:
-    return edges.summed(messages) / edges.summed(torch.ones_like(messages[..., :1])).clamp(min=1)
+    return edges.summed(messages) / at_least_one(edges.summed(torch.ones_like(messages[..., :1])))
+
+
+def at_least_one(count: Tensor) -> Tensor:
+    """Return counts of edges with one for none, whose slope at one is that of a further edge.
+
+    That of `clamp` is another one in torch 2.15 than before.
+    """
+    return torch.where(count < 1, 1.0, count)
 
 
 def _max_present(messages: Tensor, edges: LocalEdges) -> Tensor:
@@ -162,7 +170,9 @@ def _softmax(aggregation: Any, messages: Tensor) -> Tensor:
 
 
 def _power_mean(aggregation: Any, messages: Tensor) -> Tensor:
-    p, least, most = aggregation.p, aggregation.min_value, aggregation.max_value
+    # Older versions of PyG have no such attributes, and clamp to these.
+    least, most = getattr(aggregation, "min_value", 0.0), getattr(aggregation, "max_value", 100.0)
+    p = aggregation.p
     if isinstance(p, int | float) and p == 1:
         return _mean(aggregation, messages)
     mean = _mean(aggregation, messages.clamp(min=least, max=most).pow(p))

@@ -12,7 +12,11 @@ from torch import Tensor
 from torch_geometric.nn.aggr import MeanAggregation
 
 from zorro.evaluation.traced.edges import LocalEdges
-from zorro.evaluation.traced.layers.aggregation import aggregated, refuse_if_unknown
+from zorro.evaluation.traced.layers.aggregation import (
+    aggregated,
+    at_least_one,
+    refuse_if_unknown,
+)
 from zorro.evaluation.traced.layers.convolution import aggregates_linearly, only_sums
 from zorro.evaluation.traced.layers.registry import serves_edges
 from zorro.evaluation.traced.layers.row_wise import by_row, split_first_linear, unit_length
@@ -175,7 +179,7 @@ def shares(layer: Any, edge_weight: Tensor | None, edges: LocalEdges) -> Tensor:
     if not isinstance(layer.aggr_module, MeanAggregation):
         return weights
     count = present.new_zeros(edges.own.numel(), present.size(1))
-    count = count.index_add(0, edges.receiver, present).clamp(min=1)  # (r, B)
+    count = at_least_one(count.index_add(0, edges.receiver, present))  # (r, B)
     return weights / count[edges.receiver]
 
 
