@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 
 import pytest
@@ -49,8 +48,7 @@ def own():
 
     def share(edges):
         found = zorro.fidelity(12, edges=edges, samples=200)
-        assert found.upper < 0.985  # so that there are no decimals
-        return str(math.floor(100 * found.value + 0.5))
+        return f"{100 * found.value:g}"  # of 200 samples: one decimal at most
 
     return share
 
