@@ -21,7 +21,7 @@ LAYERS = [
     ["data", "models"],
     ["noise", "cut"],
     ["evaluation", "search"],
-    ["explanation", "hetero", "explainer", "pyg"],
+    ["preparing", "explanation", "explainer", "pyg"],
     ["metrics", "audit", "methods", "runs"],
     ["show", "paper"],
     ["__init__", "explainers", "plot", "cli"],
@@ -50,9 +50,10 @@ INSIDE = {
         "found budget certificate paper connected guided certified beyond_chance multiple "
         "ranking inquiry guarding"
     ),
+    "preparing": "settings direction ready cutting one_graph several_types graphs",
     "explanation": (
         "written formats members losses typed parts explanation sentence claim text band "
-        "notebook soundness masks typed_masks making importance meter"
+        "notebook soundness masks typed_masks making finding importance meter"
     ),
     "pyg": "levels hetero_levels calls algorithm",
     "audit": (
