@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -475,9 +474,7 @@ class Zorro:
         changes: dict[str, Any] = {name: it for name, it in given.items() if it is not None}
         p = dataclasses.replace(self.parameters, **changes)
         check_parameters(p)
-        other = copy.copy(self)
-        other._ready = dataclasses.replace(self._ready, parameters=p)
-        return other
+        return self._of(dataclasses.replace(self._ready, parameters=p))
 
     @outside_inference_mode
     def explain(
