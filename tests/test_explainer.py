@@ -94,7 +94,7 @@ def test_nodes_that_the_prediction_cannot_see_make_no_difference(net, graph):
     explainer = Zorro(net, *graph)
     seen = explainer.explain(59).graph.candidates
     assert seen < 60
-    candidates = set(explainer._source.extract(59).candidates.tolist())
+    candidates = set(explainer._ready.source.extract(59).candidates.tolist())
     unseen = [node for node in range(60) if node not in candidates]
     some = sorted(candidates)[:2]
     assert explainer.fidelity(59, nodes=some, samples=200) == explainer.fidelity(

@@ -173,6 +173,15 @@ def test_groups_are_kept_and_redrawn_together():
     assert_claim_holds(explanation, measured)
 
 
+def test_options_that_can_be_read_only_once_are():
+    groups, kinds = [[0, 2]], ["nodes", "features"]
+    zorro = Zorro.of_graphs(
+        CountsFirst(1), some_graphs(), keep=iter(kinds), feature_groups=(each for each in groups)
+    )
+    assert zorro.parameters.feature_groups == ((0, 2),)
+    assert zorro.parameters.keep == ("nodes", "features")
+
+
 def test_edge_weights_go_along():
     torch.manual_seed(4)
     graphs = some_graphs(seed=4)

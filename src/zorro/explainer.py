@@ -2,67 +2,41 @@
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import dataclasses
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from inspect import signature
 from typing import Any, SupportsIndex, TypeAlias
 
-import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from zorro.arguments import check_at_least, check_choice
-from zorro.cut import Check, ComputationalGraph, Extractor, Links, WholeGraphs
-from zorro.cut.extractor import check_cut
-from zorro.cut.source import Source
-from zorro.cut.whole_graphs import edge_attributes_of
-from zorro.data.graph_validation import hetero_graphs, listed_graphs
-from zorro.elements import EDGES, KEPT, KINDS, Kind, Selection, drops_edges, redraws_features
-from zorro.elements.edges import is_directed
-from zorro.elements.groups import group_of_each, propose_groups
-from zorro.errors import InputError, ModelError
-from zorro.evaluation import EVALUATORS, EvaluatorName, FidelityEstimate
-from zorro.evaluation.bench import Bench
+from zorro.arguments import check_at_least
+from zorro.cut import Check, ComputationalGraph
+from zorro.elements import KEPT, Kind
+from zorro.evaluation import EvaluatorName, FidelityEstimate
 from zorro.explanation import Explanation, Importance, Parameters
+from zorro.explanation.finding import find_one, find_several
 from zorro.explanation.importance import Beside, importance_of
-from zorro.explanation.making import explanation_of
 from zorro.explanation.meter import Meter
 from zorro.graph.edge_index import Edges
-from zorro.graph.features import Features, features_of, size_of
-from zorro.graph.graph import Graph
-from zorro.graph.validation import check_graph
-from zorro.hetero import (
-    TypedNoise,
-    explainer_of_hetero,
-    explainer_of_hetero_graphs,
-    explainer_of_hetero_outputs,
-)
-from zorro.model.data_model import kwargs_of_graphs
-from zorro.model.graph_model import as_graph_model
-from zorro.model.inference_mode import ordinary, outside_inference_mode
-from zorro.model.link_model import as_link_model
-from zorro.model.memory import default_budget
-from zorro.model.message_masks import passes_messages
-from zorro.model.packing import Packing
-from zorro.model.picked_output import picked
-from zorro.model.predictor import Model, Predictor
-from zorro.noise import Noise, NoiseFunction, resolve, resolve_by_type
-from zorro.noise.of_edges import AnyEdgeNoise, edge_noise_of
-from zorro.question.asking import ABOUT_LINKS
+from zorro.graph.features import Features
+from zorro.model.inference_mode import outside_inference_mode
+from zorro.model.predictor import Model
+from zorro.noise import Noise, NoiseFunction
+from zorro.preparing.cutting import Cutting
+from zorro.preparing.graphs import of_checked_graphs, of_graphs
+from zorro.preparing.one_graph import of_links, of_nodes
+from zorro.preparing.ready import Ready
+from zorro.preparing.settings import settings_of, with_defaults
+from zorro.preparing.several_types import TypedNoise, of_hetero, of_hetero_outputs
 from zorro.question.decision import Comparison, Contrast, Side
 from zorro.question.options import EdgeEffect, EdgeNoiseName, Search, check_parameters
-from zorro.question.parameters import PARAMETERS, parameters_of
-from zorro.question.reading import READINGS, Output, Reading, reading_of
+from zorro.question.reading import Output
 from zorro.question.readout import Readout
-from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
+from zorro.search import OnStep, unwatched
 from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
-from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
+from zorro.search.inquiry import budget_of, fresh_samples
 
-_OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # what others take in their own way
 Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data | HeteroData
 
 
@@ -199,60 +173,56 @@ class Zorro:
         connected: bool = False,
         directed: bool | None = None,
     ) -> None:
-        check_graph(x, edge_index, sparse=True, integers=True)
-        check_cut(hops, halo, check)
-        asked = parameters_of(
-            search=search,
-            tau=tau,
-            k=k,
-            samples=samples,
-            fresh_samples=fresh_samples,
-            confidence=confidence,
-            seed=seed,
-            delta=delta,
-            max_seconds=max_seconds,
-            max_elements=max_elements,
-            max_evaluations=max_evaluations,
-            beyond_chance=beyond_chance,
-            keep=keep,
-            feature_groups=feature_groups,
-            edge_presence=edge_presence,
-            edge_noise=edge_noise,
-            edge_effect=edge_effect,
-            connected=connected,
+        options: dict[str, Any] = {
+            "tau": tau,
+            "search": search,
+            "delta": delta,
+            "k": k,
+            "samples": samples,
+            "fresh_samples": fresh_samples,
+            "confidence": confidence,
+            "beyond_chance": beyond_chance,
+            "max_seconds": max_seconds,
+            "max_elements": max_elements,
+            "max_evaluations": max_evaluations,
+            "noise": noise,
+            "seed": seed,
+            "evaluator": evaluator,
+            "memory": memory,
+            "threshold": threshold,
+            "label": label,
+            "tolerance": tolerance,
+            "tolerance_share": tolerance_share,
+            "side": side,
+            "output": output,
+            "keep": keep,
+            "feature_groups": feature_groups,
+            "edge_presence": edge_presence,
+            "edge_noise": edge_noise,
+            "edge_effect": edge_effect,
+            "connected": connected,
+            "directed": directed,
+        }
+        self._ready = of_nodes(
+            model,
+            x,
+            edge_index,
+            cutting=Cutting(hops, halo, check),
+            model_kwargs=model_kwargs,
+            options=options,
         )
-        check_parameters(asked)
-        reading = reading_of(
-            threshold=threshold,
-            label=label,
-            tolerance=tolerance,
-            tolerance_share=tolerance_share,
-            side=side,
-            output=output,
-        )
-        model = picked(model, output)
-        graph = Graph(
-            ordinary(x),
-            ordinary(edge_index),
-            model_kwargs or {},
-            _settled_direction(directed, asked, lambda: [(edge_index, size_of(x)[0])]),
-        )
-        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
 
-        def source(predictor: Predictor, noise: Noise) -> Extractor:
-            return Extractor(
-                predictor,
-                graph,
-                hops=hops,
-                halo=halo,
-                check=check,
-                noise=noise,
-                seed=seed,
-                edges=edges,
-                keeps_features=not redraws_features(asked.keep),
-            )
+    @classmethod
+    def _of(cls, ready: Ready) -> Zorro:
+        """Return an explainer for which all that its queries share is ready."""
+        zorro = cls.__new__(cls)
+        zorro._ready = ready
+        return zorro
 
-        self._begin(model, graph.features, source, asked, noise, evaluator, memory, reading, edges)
+    @property
+    def parameters(self) -> Parameters:
+        """What is asked of every query."""
+        return self._ready.parameters
 
     @classmethod
     @outside_inference_mode
@@ -296,16 +266,8 @@ class Zorro:
                 that the graphs have a row of for each node or edge.
             options: those of `Zorro`, except `hops`, `halo` and `check`.
         """
-        if (typed := hetero_graphs(graphs)) is not None:
-            made: Zorro = explainer_of_hetero_graphs(
-                cls, model, typed, model_kwargs=model_kwargs, options=_given(options)
-            )
-            return made
-        asked = _parameters(_given(options))
-        listed = listed_graphs(graphs, draws_from_them=asked.keep != (EDGES,))
-        module = as_graph_model(model)
-        further = kwargs_of_graphs(module, listed, model_kwargs)
-        return cls.from_graphs(module, listed, listed, model_kwargs=further, options=options)
+        given = _given(options)
+        return cls._of(of_graphs(model, graphs, model_kwargs=model_kwargs, options=given))
 
     @classmethod
     def from_graphs(
@@ -329,25 +291,15 @@ class Zorro:
             readouts: how each graph's answer is read off the model's; it is the whole output when
                 None.
         """
-        given = _given(options)
-        asked = _parameters(given)
-        pool = features_of(torch.cat([graph.x for graph in data_set]))
-        redrawn = redraws_features(asked.keep)
-        if redrawn and isinstance(given["noise"], str) and given["feature_groups"] is None:
-            propose_groups(pool.in_memory, given["noise"])
-        directed = _settled_direction(
-            given["directed"],
-            asked,
-            lambda: [(graph.edge_index, graph.x.size(0)) for graph in data_set],
+        ready = of_checked_graphs(
+            model,
+            graphs,
+            data_set,
+            model_kwargs=model_kwargs,
+            settings=settings_of(_given(options)),
+            readouts=readouts,
         )
-        edges = edge_noise_of(asked, lambda: edge_attributes_of(data_set, model_kwargs))
-
-        def source(predictor: Predictor, noise: Noise) -> WholeGraphs:
-            return WholeGraphs(
-                predictor, graphs, model_kwargs=model_kwargs, readouts=readouts, directed=directed
-            )
-
-        return cls.from_source(model, pool, source, options, edges)
+        return cls._of(ready)
 
     @classmethod
     @outside_inference_mode
@@ -395,34 +347,16 @@ class Zorro:
                 one; else it is taken out, in both directions, while it is asked about.
             options: those of `Zorro`.
         """
-        check_graph(x, edge_index, sparse=True, integers=True)
-        check_cut(hops, halo, check)
-        given = _given(options)
-        asked = _parameters(given)
-        graph = Graph(
-            ordinary(x),
-            ordinary(edge_index),
-            model_kwargs or {},
-            _settled_direction(given["directed"], asked, lambda: [(edge_index, size_of(x)[0])]),
+        ready = of_links(
+            model,
+            x,
+            edge_index,
+            cutting=Cutting(hops, halo, check),
+            model_kwargs=model_kwargs,
+            carries_messages=carries_messages,
+            options=_given(options),
         )
-        edges = edge_noise_of(asked, lambda: graph.model_inputs.edge)
-
-        def source(predictor: Predictor, noise: Noise) -> Links:
-            extractor = Extractor(
-                predictor,
-                graph,
-                hops=hops,
-                halo=halo,
-                check=check,
-                noise=noise,
-                seed=given["seed"],
-                asking=ABOUT_LINKS,
-                edges=edges,
-                keeps_features=not redraws_features(asked.keep),
-            )
-            return Links(extractor, graph, carries_messages=carries_messages)
-
-        return cls.from_source(as_link_model(model), graph.features, source, options, edges)
+        return cls._of(ready)
 
     @classmethod
     @outside_inference_mode
@@ -483,20 +417,18 @@ class Zorro:
             feature_groups: lists of columns that are one element together, by type.
             options: those of `Zorro`.
         """
-        check_cut(hops, halo, check)
-        made: Zorro = explainer_of_hetero(
-            cls,
+        ready = of_hetero(
             model,
             data,
             target,
-            cut={"hops": hops, "halo": halo, "check": check},
+            cutting=Cutting(hops, halo, check),
             model_kwargs=model_kwargs or {},
             carries_messages=carries_messages,
             noise=noise,
             feature_groups=feature_groups,
             options=_given(options),
         )
-        return made
+        return cls._of(ready)
 
     @classmethod
     def from_outputs(
@@ -519,109 +451,9 @@ class Zorro:
             model_kwargs: further arguments; dictionaries by type or by relation follow.
             options: those of `Zorro` that do not depend on what is asked about.
         """
-        made: Zorro = explainer_of_hetero_outputs(
-            cls, model, data, outputs, model_kwargs=model_kwargs, options=_given(options)
-        )
-        return made
-
-    @classmethod
-    def from_source(
-        cls,
-        model: Model,
-        features: Features,
-        source: Callable[[Predictor, Noise], Source],
-        options: Mapping[str, Any],
-        edges: AnyEdgeNoise | None = None,
-        packing: Packing | None = None,
-    ) -> Zorro:
-        """Return what explains a model's answers on computational graphs of whatever source.
-
-        Args:
-            model: that is explained.
-            features: from which noise is drawn.
-            source: gives the queries' computational graphs.
-            options: those of `Zorro` that do not depend on what is asked about.
-            edges: what happens to edges that are not kept, where they are selectable.
-            packing: of the types, where there are several.
-        """
         given = _given(options)
-        zorro = cls.__new__(cls)
-        zorro._begin(
-            picked(model, given["output"]),
-            features,
-            source,
-            _parameters(given, typed=packing is not None),
-            given["noise"],
-            given["evaluator"],
-            given["memory"],
-            reading_of(**{name: given[name] for name in READINGS}),
-            edges,
-            packing,
-        )
-        return zorro
-
-    def _begin(
-        self,
-        model: Model,
-        features: Features,
-        source: Callable[[Predictor, Noise], Source],
-        asked: Parameters,
-        noise: str | Noise | NoiseFunction,
-        evaluator: EvaluatorName,
-        memory: int | None,
-        reading: Reading,
-        edges: AnyEdgeNoise | None = None,
-        packing: Packing | None = None,
-    ) -> None:
-        """Make ready what all queries share.
-
-        Args:
-            model: that is explained.
-            features: from which noise is drawn.
-            source: gives the queries' computational graphs.
-            asked: what is asked of every query.
-            noise: its name, an object or a function.
-            evaluator: by which name.
-            memory: bytes that an evaluation may take.
-            reading: what the model's output means.
-            edges: what happens to edges that are not kept, where they are selectable.
-            packing: of the types, where there are several.
-        """
-        check_choice("evaluator", evaluator, EVALUATORS)
-        memory = default_budget(features.device) if memory is None else memory
-        check_at_least("memory", memory, 1)
-        groups: Tensor | None = None
-        if asked.feature_groups:
-            named = features.shape[1] - (0 if packing is None else packing.ids)
-            groups = group_of_each(asked.feature_groups, named).to(features.device)
-        if packing is None:
-            refill = resolve(noise, features, groups=groups)
-        else:
-            refill = resolve_by_type(noise, features, packing, groups=groups)
-        self.parameters = dataclasses.replace(
-            asked,
-            noise=refill.name,
-            delta=asked.delta if asked.search == "guided" else None,
-            keep=tuple(kind for kind in KINDS if kind in asked.keep),
-        )
-        predictor = Predictor(model, reading=reading, num_nodes=features.shape[0])
-        if asked.edge_effect == "message" and not passes_messages(predictor.model):
-            raise ModelError(
-                "edge_effect: 'message' scales the messages of PyG's layers, and the model has no "
-                "such layers: use 'structure'"
-            )
-        self._source = source(predictor, refill)
-        self._bench = Bench(
-            predictor,
-            refill,
-            seed=asked.seed,
-            memory=memory,
-            device=features.device,
-            wanted=evaluator,
-            keep=self.parameters.keep,
-            groups=groups,
-            edges=edges,
-            packing=packing,
+        return cls._of(
+            of_hetero_outputs(model, data, outputs, model_kwargs=model_kwargs, options=given)
         )
 
     def with_settings(
@@ -642,11 +474,7 @@ class Zorro:
         changes: dict[str, Any] = {name: it for name, it in given.items() if it is not None}
         p = dataclasses.replace(self.parameters, **changes)
         check_parameters(p)
-        other = copy.copy(self)
-        other.parameters = p
-        return other
-
-    asking = with_settings  # its first name
+        return self._of(dataclasses.replace(self._ready, parameters=p))
 
     @outside_inference_mode
     def explain(
@@ -676,21 +504,12 @@ class Zorro:
         """
         budget = budget_of(self.parameters)
         comparison = Comparison(why_not, contrast, among, top)
-        asked = self._source.question(node, comparison)
-
-        def on(graph: ComputationalGraph) -> Explanation:
-            decision = self._source.decision(graph, comparison)
-            event = decision.event(graph.scores, graph.asked)
-            inquiry = Inquiry(self._bench, graph, event, self.parameters, budget)
-            result = inquiry.find(on_step=on_step)
-            sampler = inquiry.sampler
-            with budget.unheeded():
-                sure = guarded(self._source, graph, sampler.last, result.found.selection)
-            return explanation_of(
-                result, sure, decision, sampler, self.parameters, budget, self._reading
-            )
-
-        return on_a_sufficient_cut(self._source, asked, on)
+        source = self._ready.source
+        return on_a_sufficient_cut(
+            source,
+            source.question(node, comparison),
+            lambda graph: find_one(self._ready, graph, comparison, budget, on_step),
+        )
 
     @outside_inference_mode
     def explain_multiple(
@@ -719,52 +538,20 @@ class Zorro:
         if alternatives is not None:
             check_at_least("alternatives", alternatives, 1)
         results = on_a_sufficient_cut(
-            self._source,
+            self._ready.source,
             node,
-            lambda graph: self._several(graph, max_explanations, max_depth, distinct),
+            partial(
+                find_several,
+                self._ready,
+                max_explanations=max_explanations,
+                max_depth=max_depth,
+                distinct=distinct,
+            ),
         )
         if alternatives is None:
             return results
         results.sort(key=lambda e: (e.entropy, len(e.nodes)))
         return results[:alternatives]
-
-    def _several(
-        self, graph: ComputationalGraph, max_explanations: int, max_depth: int, distinct: bool
-    ) -> list[Explanation]:
-        """Return several explanations found on one cut."""
-        p, decision = self.parameters, self._source.decision(graph, Comparison())
-        inquiry = Inquiry(self._bench, graph, decision.event(graph.scores, graph.asked), p)
-        whole = budget = inquiry.budget
-        sampler = inquiry.sampler
-        results: list[Explanation] = []
-        selections: list[Selection] = []
-        every = search_multiple(
-            sampler.seen(range(p.samples)),
-            lambda allowed: inquiry.find(allowed, budget=budget),
-            tau=p.tau,
-            max_depth=max_depth,
-        )
-        with contextlib.suppress(BudgetSpent):
-            for result in every:
-                selection = result.found.selection
-                if not any(self._repeats(selection, other, distinct) for other in selections):
-                    selections.append(selection)
-                    with whole.unheeded(), budget.unheeded():
-                        sure = guarded(self._source, graph, sampler.last, selection)
-                    results.append(
-                        explanation_of(result, sure, decision, sampler, p, budget, self._reading)
-                    )
-                    budget = dataclasses.replace(budget, started=time.perf_counter())
-                    sampler.restart()
-                if len(results) == max_explanations or whole.is_spent(sampler.evaluations):
-                    break
-        return results
-
-    def _repeats(self, selection: Selection, other: Selection, distinct: bool) -> bool:
-        """Whether a set says what another one said: in part, for the guided search."""
-        if self.parameters.search == "paper":
-            return distinct and selection.is_same_as(other)
-        return selection.overlaps(other)
 
     @outside_inference_mode
     def fidelity(
@@ -853,22 +640,22 @@ class Zorro:
             among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
             top: among how many of the first a link is to stay, where `among` is given.
         """
-        p = self.parameters
+        source, bench, first = self._ready.source, self._ready.bench, self.parameters.samples
         count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
         comparison = Comparison(why_not, contrast, among, top)
-        asked = self._source.question(node, comparison)
         graph = on_a_sufficient_cut(
-            self._source, asked, partial(self._guarded_with_nothing_kept, comparison)
+            source,
+            source.question(node, comparison),
+            partial(self._guarded_with_nothing_kept, comparison),
         )
-        decision = self._source.decision(graph, comparison)
-        event = decision.event(graph.scores, graph.asked)
-        fresh = range(p.samples, p.samples + count)  # those before it are the search's
+        event = source.decision(graph, comparison).event(graph.scores, graph.asked)
+        fresh = range(first, first + count)  # those before it are the search's
         return Meter(
             graph,
-            lambda: self._bench.evaluator(graph, event, fresh),
-            confidence=p.confidence,
-            edges_between=partial(self._source.edges_between, graph),
+            lambda: bench.evaluator(graph, event, fresh),
+            confidence=self.parameters.confidence,
+            edges_between=partial(source.edges_between, graph),
         )
 
     @outside_inference_mode
@@ -916,17 +703,13 @@ class Zorro:
         """On how many samples fidelity is measured where no certificate has measured it."""
         return fresh_samples(self.parameters)
 
-    @property
-    def _reading(self) -> Reading:
-        """What the model's output means."""
-        return self._bench.predictor.reading
-
     def _guarded_with_nothing_kept(
         self, comparison: Comparison, graph: ComputationalGraph
     ) -> ComputationalGraph:
-        event = self._source.decision(graph, comparison).event(graph.scores, graph.asked)
-        evaluator = self._bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
-        return guarded(self._source, graph, evaluator, evaluator.nothing)
+        source = self._ready.source
+        event = source.decision(graph, comparison).event(graph.scores, graph.asked)
+        evaluator = self._ready.bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
+        return guarded(source, graph, evaluator, evaluator.nothing)
 
 
 def rdt_fidelity(
@@ -970,60 +753,6 @@ def rdt_fidelity(
     return zorro.fidelity(node, nodes=nodes, features=features, samples=samples)
 
 
-def _parameters(given: Mapping[str, Any], *, typed: bool = False) -> Parameters:
-    """Return what is asked of every query, of all options by their names."""
-    asked = parameters_of(**{name: given[name] for name in PARAMETERS})
-    check_parameters(asked, typed=typed)
-    return asked
-
-
-def _settled_direction(
-    directed: bool | None,
-    asked: Parameters,
-    graphs: Callable[[], list[tuple[Tensor | Edges, int]]],
-) -> bool:
-    """Return whether an edge is another than its reverse.
-
-    Args:
-        directed: what the user says of it, if anything.
-        asked: it does not matter unless edges are selectable.
-        graphs: the edge index of each graph, and how many nodes it has.
-    """
-    if not drops_edges(asked.keep):
-        if directed is not None:
-            raise InputError(
-                f"directed: expected 'edges' in keep where it is given, got {directed}"
-            )
-        return False
-    if directed is not None and not isinstance(directed, bool):
-        raise InputError(f"directed: expected True, False or None, got {directed!r}")
-    every = graphs()
-    if not any(map(_edges_in, (edge_index for edge_index, _ in every))):
-        raise InputError("edges: expected some to keep, since keep has 'edges', got none")
-    if directed is not None:
-        return directed
-    for edge_index, nodes in every:
-        if not isinstance(edge_index, Tensor):
-            raise InputError("directed: expected True or False for a stored graph, got None")
-        if is_directed(edge_index, nodes):
-            return True
-    return False
-
-
-def _edges_in(edge_index: Tensor | Edges) -> int:
-    return edge_index.size(1) if isinstance(edge_index, Tensor) else edge_index.num_edges
-
-
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of `Zorro` that do not depend on what is asked about, by their names."""
-    known = {
-        name: parameter.default
-        for name, parameter in signature(Zorro.__init__).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and name not in _OF_ONE_GRAPH
-    }
-    for name in options:
-        if name not in known:
-            raise InputError(
-                f"{name}: expected one of the options {', '.join(known)}, got {name!r}"
-            )
-    return {**known, **options}
+    return with_defaults(options, Zorro.__init__)

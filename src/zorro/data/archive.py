@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +17,8 @@ from zorro.errors import DatasetError
 from zorro.model.memory import available
 
 _ENDING = ".npy"
+
+Arrays = Mapping[str, NDArray[np.generic]]
 
 
 def read(path: Path, names: Collection[str], *, remedy: str) -> dict[str, NDArray[np.generic]]:
@@ -56,6 +58,22 @@ def read(path: Path, names: Collection[str], *, remedy: str) -> dict[str, NDArra
         raise DatasetError(
             f"{path} is not a readable .npz of plain arrays ({error}): {remedy}"
         ) from error
+
+
+def misfit(arrays: Arrays, expected: Mapping[str, tuple[str, int]]) -> str | None:
+    """Return which array is not there or is of another make, None if all are as expected.
+
+    Args:
+        arrays: by their names.
+        expected: of each the kinds of numbers that it may hold, and its number of dimensions.
+    """
+    for name, (kinds, dimensions) in expected.items():
+        if name not in arrays:
+            return f"expected an array {name!r}, got {', '.join(sorted(arrays)) or 'none'}"
+        array = arrays[name]
+        if array.dtype.kind not in kinds or array.ndim != dimensions:
+            return f"{name}: got {array.dtype} of shape {array.shape}, which cannot be used"
+    return None
 
 
 def _check_sizes(archive: zipfile.ZipFile, names: list[str]) -> None:

@@ -5,7 +5,6 @@ Venues and terms have no features: `x` are their numbers, for models to look up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from torch_geometric.data import HeteroData
 from torch_geometric.transforms import ToUndirected
 
 from zorro.data import archive, paper
+from zorro.data.archive import Arrays
 from zorro.errors import DatasetError
 
 VARIABLE = "ZORRO_HETERO"
@@ -46,8 +46,6 @@ _ARRAYS = {
     **dict.fromkeys(("y", *_PARTS), ("iu", 1)),
 }
 _REMEDY = "get the file again"
-
-Arrays = Mapping[str, NDArray[np.generic]]
 
 
 def read() -> HeteroData:
@@ -93,12 +91,9 @@ def _features(arrays: Arrays, stem: str) -> Tensor:
 
 def _problem(arrays: Arrays) -> str | None:
     """Return what is wrong with the arrays of a file, None if they fit together."""
-    for name, (kinds, dimensions) in _ARRAYS.items():
-        if name not in arrays:
-            return f"expected an array {name!r}, got {', '.join(sorted(arrays)) or 'none'}"
-        array = arrays[name]
-        if array.dtype.kind not in kinds or array.ndim != dimensions:
-            return f"{name}: got {array.dtype} of shape {array.shape}, which cannot be used"
+    problem = archive.misfit(arrays, _ARRAYS)
+    if problem:
+        return problem
     for stem in _FEATURES.values():
         problem = _csr_problem(arrays, stem)
         if problem:

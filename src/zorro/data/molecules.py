@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 from torch_geometric.data import Data
 
 from zorro.data import archive, paper
+from zorro.data.archive import Arrays
 from zorro.errors import DatasetError
 
 VARIABLE = "ZORRO_MOLECULES"
@@ -33,8 +32,6 @@ _ARRAYS = {
     "smiles": ("U", 1),
 }
 _REMEDY = "get the file again"
-
-Arrays = Mapping[str, NDArray[np.generic]]
 
 
 def read(name: str, *, classes: bool) -> tuple[list[Data], Tensor, Tensor, tuple[str, ...]]:
@@ -85,14 +82,13 @@ def _molecules(arrays: Arrays, *, classes: bool) -> list[Data]:
 
 def _problem(arrays: Arrays) -> str | None:
     """Return what is wrong with the arrays of a file, None if they fit together."""
-    for name, (kinds, dimensions) in _ARRAYS.items():
-        if name not in arrays:
-            return f"expected an array {name!r}, got {', '.join(sorted(arrays)) or 'none'}"
-        array = arrays[name]
-        if array.dtype.kind not in kinds or array.ndim != dimensions:
-            return f"{name}: got {array.dtype} of shape {array.shape}, which cannot be used"
-        if name.startswith("num_") and array.size and int(array.astype(np.int64).min()) < 0:
-            return f"{name}: expected counts, got {array.min()}"
+    problem = archive.misfit(arrays, _ARRAYS)
+    if problem:
+        return problem
+    for name in ("num_nodes", "num_edges"):
+        counts = arrays[name].astype(np.int64)
+        if counts.size and int(counts.min()) < 0:
+            return f"{name}: expected counts, got {arrays[name].min()}"
     molecules = arrays["num_nodes"].size
     nodes, edges = (int(arrays[name].sum()) for name in ("num_nodes", "num_edges"))
     for name, shape in {

@@ -1,61 +1,51 @@
-"""The result: which nodes and features a prediction rests on, and everything needed to check it."""
+"""The result: which nodes and features a prediction rests on, and everything needed to check it.
+
+This is the value. What is said of it, drawn of it or made of it for others stands in files of its
+own, which import it. Some methods are doors to these and import them when they are called: readers
+look for `print(explanation)` and `explanation.to_pyg()` here, and a registry of what to call would
+be one more thing to know.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-import torch
 from torch import Tensor
-from torch_geometric.explain import Explanation as PygExplanation
-from torch_geometric.utils import index_to_mask
 
-from zorro.arguments import check_choice
-from zorro.elements import (
-    EDGE_ATTRIBUTES,
-    EDGES,
-    FEATURES,
-    KINDS,
-    NODES,
-    RELATIONS,
-    TYPES,
-    Kind,
-    redraws_features,
-)
-from zorro.elements.edges import EdgeLabel, Member, edge_columns
+from zorro.elements import EDGES, FEATURES, NODES, RELATIONS, TYPES, Kind
+from zorro.elements.edges import EdgeLabel, Member
 from zorro.elements.groups import gathered
-from zorro.elements.space import BLOCKS
 from zorro.elements.types import Relation, Types
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.explanation.band import band
 from zorro.explanation.formats import FORMAT, up_to_date
 from zorro.explanation.losses import ElementLoss, Losses
-from zorro.explanation.notebook import card
-from zorro.explanation.sentence import Claim, phrases, text
+from zorro.explanation.parts import GraphSummary, PredictedValue, Step, number_of
 from zorro.explanation.typed import (
     TypedMembers,
-    counted_by_type,
-    counted_in_words,
     edges_by_relation,
     features_by_type,
     grouped_members,
-    listed_by_type,
     named_member,
     nodes_by_type,
 )
-from zorro.explanation.written import hundredths, interval
 from zorro.files.plain_json import parse
 from zorro.files.typed_values import rebuilt
-from zorro.graph.names import Names, label
+from zorro.graph.names import Names
 from zorro.question import Query
-from zorro.question.decision import Side, StaysAhead, Versus
+from zorro.question.decision import StaysAhead, Versus
 from zorro.question.parameters import Parameters
 from zorro.search.certificate import Certificate
+
+if TYPE_CHECKING:
+    from torch_geometric.explain import Explanation as PygExplanation
+
+    from zorro.explanation.sentence import Claim
 
 Status = Literal[
     "certified",
@@ -66,89 +56,6 @@ Status = Literal[
     "budget exhausted",
 ]
 MaskType = Literal["attributes", "object", "common_attributes"]
-_EXPECTED = {True: "numbers", False: "edges (u, v)"}  # where a member is, or is not, an edge
-
-
-@dataclass(frozen=True)
-class Step:
-    """An element that the search added or took out (none for the start), and what it led to.
-
-    `members` are the element's ids: of a node its number, of a feature its column, or all the
-    columns of its group; of an edge its nodes (u, v), or (u, v, k) if there are several.
-    """
-
-    kind: Kind | None
-    members: tuple[Member, ...]
-    fidelity: float
-    added: bool = True
-
-    @property
-    def node(self) -> int | None:
-        """The node, if it is one."""
-        return _number(self.members[0]) if self.kind == NODES else None
-
-    @property
-    def feature(self) -> int | None:
-        """The feature, if it is one; the first of a group."""
-        return _number(self.members[0]) if self.kind == FEATURES else None
-
-
-@dataclass(frozen=True)
-class PredictedValue:
-    """A value that a model gives, and how far it may move and still be the same answer.
-
-    `side` is `"both"`, or `"up"` where it may not fall, or `"down"` where it may not rise further
-    than the tolerance. `least_tolerance` is the smallest for which the set would be certified to
-    have the fidelity τ, with the certificate's confidence, told from fresh samples; None where they
-    are too few to tell.
-    """
-
-    value: float
-    tolerance: float
-    side: Side
-    least_tolerance: float | None = None
-
-    @property
-    def low(self) -> float:
-        """The least that it may be, −∞ if it may fall."""
-        return -math.inf if self.side == "down" else self.value - self.tolerance
-
-    @property
-    def high(self) -> float:
-        """The most that it may be, ∞ if it may rise."""
-        return math.inf if self.side == "up" else self.value + self.tolerance
-
-    def __str__(self) -> str:
-        sign = {"both": "±", "up": "−", "down": "+"}[self.side]
-        return f"{self.value:.4g} {sign} {self.tolerance:.3g}"
-
-
-@dataclass(frozen=True)
-class GraphSummary:
-    """Where the query was evaluated.
-
-    `checked` says what made sure that the output there is the whole graph's: a run on the
-    `"whole"` graph, a `"local"` test that nothing beyond moves it, or `"none"`. `whole` says that
-    no cut of the graph preserved the prediction, so that the whole graph was used;
-    `context_matters` that nodes outside the candidates influence it too (they keep their true
-    features, and nothing is certified). `both_ways` says that candidates were also looked for
-    against the direction of the model's messages.
-    """
-
-    candidates: int
-    context: int
-    edges: int
-    hops: int
-    halo: int
-    checked: str
-    whole: bool
-    context_matters: bool
-    num_nodes: int
-    num_features: int
-    both_ways: bool = False
-    directed: bool = False  # whether an edge is another than its reverse
-    edge_elements: int | None = None  # edges that can be kept; None where they are not selectable
-    edge_inputs: tuple[str, ...] = ()  # names of what the model gets for edges
 
 
 @dataclass(frozen=True)
@@ -245,13 +152,13 @@ class Explanation:
     @property
     def nodes(self) -> TypedMembers[int]:
         """V_s, the selected nodes; with several types `nodes["author"]` are those of one."""
-        nodes = tuple(map(_number, self.selected.get(NODES, ())))
+        nodes = tuple(map(number_of, self.selected.get(NODES, ())))
         return grouped_members(nodes, self.types, nodes_by_type)
 
     @property
     def features(self) -> TypedMembers[int]:
         """F_s, the selected features; with several types `features["author"]` are those of one."""
-        features = tuple(map(_number, self.selected.get(FEATURES, ())))
+        features = tuple(map(number_of, self.selected.get(FEATURES, ())))
         return grouped_members(features, self.types, features_by_type)
 
     @property
@@ -265,7 +172,9 @@ class Explanation:
         types = self.types
         if types is None:
             return ()
-        return tuple(types.relation_of(_number(each)) for each in self.selected.get(RELATIONS, ()))
+        return tuple(
+            types.relation_of(number_of(each)) for each in self.selected.get(RELATIONS, ())
+        )
 
     def called(self, kind: Kind) -> list[str]:
         """Return what the selected elements of a kind are called, with their types."""
@@ -379,109 +288,6 @@ class Explanation:
         """Effective size of the whole set: the sum over its kinds."""
         return sum(math.log(max(1, len(self.elements(kind)))) for kind in self.selected)
 
-    def edge_mask(
-        self, edge_index: Tensor, attributes: Mapping[str, Tensor] | None = None
-    ) -> Tensor:
-        """Return ones for the columns (E,) of the graph's edge index that are kept.
-
-        Those are all where edges are not selectable.
-
-        Args:
-            edge_index: (2, E), of the whole graph.
-            attributes: edge-level tensors (E, …) that the model gets, all of them by their names:
-                where there are several edges between the same nodes, they say which is which.
-        """
-        self._refuse_types()
-        if EDGES not in self.selected:
-            return torch.ones(edge_index.size(1), device=edge_index.device)
-        given, expected = sorted(attributes or {}), sorted(self.graph.edge_inputs)
-        if given != expected and any(len(edge) > 2 for edge in self.edges):
-            raise InputError(
-                f"attributes: expected {', '.join(expected) or 'none'}, by which several edges "
-                f"between the same nodes are told apart, got {', '.join(given) or 'none'}"
-            )
-        columns = edge_columns(
-            self.edges,
-            edge_index,
-            nodes=self.graph.num_nodes,
-            directed=self.graph.directed,
-            attributes=attributes,
-        )
-        return columns.float()
-
-    @property
-    def claim(self) -> Claim:
-        """The facts that `sentence` is about."""
-        certificate = self.certificate
-        return Claim(
-            query=self.query,
-            predicted_class=self.predicted_class,
-            probability=None if self.predicted_class is None else self.probability,
-            kept={kind: len(self.elements(kind)) for kind in self.selected},
-            rows_suffice=self._rows_suffice,
-            counted=self._told_by_type,
-            status=self.status,
-            tau=self.parameters.tau,
-            shown=certificate.tau if certificate else self.parameters.tau,
-            sure=1 - certificate.delta if certificate and certificate.certified else None,
-            fidelity=self.fidelity,
-            other=self.versus.other if self.versus else None,
-            contrast=self.versus.contrast if self.versus else None,
-            caveat=self.caveat,
-            chance=self.chance,
-            value=self.value.value if self.value else None,
-            tolerance=self.value.tolerance if self.value else None,
-            side=self.value.side if self.value else None,
-            label=self.label,
-            answer=self.answer,
-            weightiest=self._weightiest(),
-            without_itself=self._is_without_itself,
-        )
-
-    def _weightiest(self) -> tuple[tuple[str, tuple[Member, ...], float], ...]:
-        """Return of each kind the element without which most is surely lost, and how much."""
-        if self.types is not None:
-            return ()
-        first = [(kind, loss) for kind in self.selected for loss in self.loss(kind)[:1]]
-        first.sort(key=lambda one: -one[1].value)
-        return tuple((kind, one.members, one.value) for kind, one in first if one.lower > 0)
-
-    @property
-    def _is_without_itself(self) -> bool:
-        """Whether nodes are kept, and not the one that was asked about."""
-        return (
-            self.query.level == "node" and bool(self.nodes) and (self.query.index not in self.nodes)
-        )
-
-    @property
-    def _told_by_type(self) -> dict[str, str]:
-        """What is kept of each kind in words, where there are several types."""
-        if len(self._known_types) < 2:
-            return {}
-        told: dict[str, str] = {}
-        if TYPES in self.selected:
-            told[TYPES] = f"all {' and '.join(self.node_types)} nodes"
-        if RELATIONS in self.selected:
-            told[RELATIONS] = f"all edges {' and '.join(self.called(RELATIONS))}"
-        by_type: dict[Kind, Sequence[Any]] = {
-            NODES: self.nodes,
-            FEATURES: self.features,
-            EDGES: self.edges,
-        }
-        for kind, members in by_type.items():
-            if members and isinstance(members, TypedMembers):
-                told[kind] = counted_in_words(kind, members)
-        return told
-
-    @property
-    def _rows_suffice(self) -> bool:
-        """Whether a kept node keeps something of itself though no feature is kept."""
-        return self.types is not None and self.graph.num_features > self.types.num_features
-
-    def sentence(self, names: Names | None = None) -> str:
-        """Say what was found and how sure that is, in the words of the data set."""
-        return text(phrases(self.claim, names))
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return {"format": FORMAT, **dataclasses.asdict(self)}
@@ -489,9 +295,11 @@ class Explanation:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
         """Rebuild an explanation from `to_dict`'s values, of this version or an earlier one."""
+        from zorro.explanation.soundness import check_sound
+
         try:
             explanation = rebuilt(cls, up_to_date(values))._without_false_claim()
-            _check_sound(explanation)
+            check_sound(explanation)
         except ValueError as error:
             raise InputError(
                 f"values: expected an explanation as to_dict writes it, got another: {error}"
@@ -528,16 +336,25 @@ class Explanation:
             node_mask_type: `attributes` gives V_s ⊗ F_s (N, d), `object` V_s (N, 1),
                 `common_attributes` F_s (1, d).
         """
-        self._refuse_types()
-        rows = self._indicator(NODES, self.graph.num_nodes).unsqueeze(1)  # (N, 1)
-        columns = self._indicator(FEATURES, self.graph.num_features).unsqueeze(0)  # (1, d)
-        masks = {
-            "attributes": lambda: rows * columns,
-            "object": lambda: rows,
-            "common_attributes": lambda: columns,
-        }
-        check_choice("node_mask_type", node_mask_type, masks)
-        return masks[node_mask_type]()
+        from zorro.explanation.masks import node_mask
+
+        return node_mask(self, node_mask_type)
+
+    def edge_mask(
+        self, edge_index: Tensor, attributes: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
+        """Return ones for the columns (E,) of the graph's edge index that are kept.
+
+        Those are all where edges are not selectable.
+
+        Args:
+            edge_index: (2, E), of the whole graph.
+            attributes: edge-level tensors (E, …) that the model gets, all of them by their names:
+                where there are several edges between the same nodes, they say which is which.
+        """
+        from zorro.explanation.masks import edge_mask
+
+        return edge_mask(self, edge_index, attributes)
 
     def to_pyg(
         self,
@@ -556,187 +373,56 @@ class Explanation:
                 `common_attributes` F_s (1, d).
             edge_attributes: as of `edge_mask`.
         """
-        check_choice("node_mask_type", node_mask_type, get_args(MaskType))
-        self._refuse_types()
-        carried = {"x": x, "edge_index": edge_index}
-        if EDGES in self.selected:
-            if edge_index is None:
-                raise InputError("edge_index: expected with a set of edges, got None")
-            carried["edge_mask"] = self.edge_mask(edge_index, edge_attributes)
-        if NODES in self.selected or FEATURES in self.selected:
-            carried["node_mask"] = self.node_mask(node_mask_type)
-        return PygExplanation(
-            **{name: value for name, value in carried.items() if value is not None}
+        from zorro.explanation.masks import as_pyg
+
+        return as_pyg(
+            self,
+            x,
+            edge_index,
+            node_mask_type=node_mask_type,
+            edge_attributes=edge_attributes,
         )
-
-    def _refuse_types(self) -> None:
-        """Refuse a mask of all nodes or edges where they are of several types."""
-        if self.types is not None:
-            raise InputError(
-                "explanation: expected one of a graph of one type, got several: masks by type are "
-                "those of zorro.ZorroExplainer behind PyG's Explainer"
-            )
-
-    def _indicator(self, kind: Kind, size: int) -> Tensor:
-        """Return ones for what is kept of a kind: for all of it if it is not selectable."""
-        if kind not in self.selected:
-            return torch.ones(size)
-        kept = torch.tensor([_number(member) for member in self.selected[kind]], dtype=torch.long)
-        indicator: Tensor = index_to_mask(kept, size).float()
-        return indicator
 
     def __repr__(self) -> str:
-        return (
-            f"Explanation({self.query} → {self.answer}{self._against()}: "
-            f"{self._counts}, fidelity "
-            f"{interval(self.fidelity)}, {self.status})"
-        )
+        from zorro.explanation.text import summary
+
+        return summary(self)
 
     def __str__(self) -> str:
         return self.described()
 
     def described(self, names: Names | None = None) -> str:
         """Return all that there is to say, a line each, in the words of the data set."""
-        lines = self._lines(names or Names())
-        width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)
+        from zorro.explanation.text import described
+
+        return described(self, names or Names())
+
+    @property
+    def claim(self) -> Claim:
+        """The facts that `sentence` is about."""
+        from zorro.explanation.claim import claim_of
+
+        return claim_of(self)
+
+    def sentence(self, names: Names | None = None) -> str:
+        """Say what was found and how sure that is, in the words of the data set."""
+        from zorro.explanation.sentence import phrases, text
+
+        return text(phrases(self.claim, names))
 
     def _repr_html_(self) -> str:
-        return card(phrases(self.claim), self._lines(Names()), drawing=self.band_svg())
+        from zorro.explanation.notebook import shown
+
+        return shown(self)
 
     def band_svg(self) -> str:
         """Return a value in the band that it may not leave; nothing if the answer is no value."""
+        from zorro.explanation.band import band
+
         if self.value is None:
             return ""
         value = self.value
         return band(value.value, low=value.low, high=value.high, least=self.least_tolerance)
-
-    def _shown(self, certificate: Certificate) -> str:
-        condition = "only while that is so, " if self.status == "conditional" else ""
-        return f"{condition}{_claim(certificate)}"
-
-    def _against(self, names: Names | None = None) -> str:
-        if self.versus is None:
-            return ""
-        how = "rather than" if self.versus.contrast == "beats" else "or any other than"
-        named = label((names or Names()).classes, self.versus.other)
-        return f" {how} {named or self.versus.other}"
-
-    def _answer_in(self, names: Names) -> str:
-        is_class = self.predicted_class is not None and self.label is None
-        named = label(names.classes, self.predicted_class or 0) if is_class else None
-        return f"{self.answer}, {named}" if named else self.answer
-
-    def _how_sure(self) -> str:
-        if self.predicted_class is not None:
-            return f" (probability {hundredths(self.probability)})"
-        least = self.least_tolerance
-        return "" if least is None else f" ({least:.3g} would have been enough)"
-
-    def _lines(self, names: Names) -> list[tuple[str, str]]:
-        p = self.parameters
-        seen = self.search_fidelity
-        said = f"{self._answer_in(names)}{self._against(names)}{self._how_sure()}"
-        return [
-            (self.query.kind, self.query.label),
-            ("prediction", said),
-            ("rests on", self._counts),
-            *((_spelled(kind), self._listed(kind, names)) for kind in self.selected),
-            *([("order", self._order)] if self.losses else []),
-            (
-                "fidelity",
-                f"{interval(self.fidelity)} on {self._measured_on()} "
-                f"({hundredths(seen.value)} on the {seen.samples} of the search)",
-            ),
-            *([("by chance", _chance(self.chance, p.tau))] if self.chance else []),
-            ("status", f"{self.status} (τ = {p.tau:g}, search {p.search!r}, {self._redrawn})"),
-            *([("but", self.caveat)] if self.caveat else []),
-            *([("certificate", self._shown(self.certificate))] if self.certificate else []),
-            ("looked at", self._looked_at),
-            (
-                "took",
-                f"{self.seconds:.2f} s, {self.evaluations} evaluations ({self.evaluator}"
-                f"{f', since {self.evaluator_reason}' if self.evaluator_reason else ''})",
-            ),
-        ]
-
-    def _listed(self, kind: str, names: Names) -> str:
-        if self.types is not None:
-            members = [member for members in self.ordered(kind) for member in members]
-            return listed_by_type(kind, members, self.types)
-        lost = {
-            loss.members: f" ({hundredths(loss.value, signed=True)})"
-            for loss in _turned(self.loss(kind))
-        }
-        return _listed(
-            [
-                f"{'+'.join(names.member(kind, member) for member in members)}"
-                f"{lost.get(members, '')}"
-                for members in self.ordered(kind)
-            ]
-        )
-
-    @property
-    def _order(self) -> str:
-        assert self.losses is not None
-        return (
-            f"by what the fidelity changes without each, on {self.losses.samples} samples that "
-            "the search has not seen"
-        )
-
-    @property
-    def _looked_at(self) -> str:
-        g = self.graph
-        features = g.num_features if self.types is None else self.types.num_features
-        size = f"{g.candidates} nodes × {features} features"
-        if EDGES in self.selected:
-            size += f", {g.edge_elements} edges"
-        if self.query.level == "graph":
-            return f"{size}, all of the graph"
-        where = "the whole graph" if g.whole else f"{g.context} nodes of context"
-        near = "however far away" if g.whole and not g.context else f"within {g.hops} hops"
-        return f"{size} {near}, evaluated with {where}"
-
-    @property
-    def _redrawn(self) -> str:
-        """What happens to all that is not kept."""
-        p = self.parameters
-        noises = [f"noise {p.noise!r}"] if redraws_features(self.selected) else []
-        return ", ".join([*noises, *filter(None, [p.other_edges])])
-
-    @property
-    def _counts(self) -> str:
-        return " and ".join(
-            " × ".join(self._counted(kind) for kind in block)
-            for block in ([kind for kind in block if kind in self.selected] for block in BLOCKS)
-            if block
-        )
-
-    def _counted(self, kind: Kind) -> str:
-        text = f"{len(self.elements(kind))} {_spelled(kind)}"
-        by_type = {NODES: self.nodes, FEATURES: self.features, EDGES: self.edges}.get(kind)
-        if isinstance(by_type, TypedMembers) and by_type and len(self._known_types) > 1:
-            text += f" ({counted_by_type(by_type)})"
-        return text
-
-    @property
-    def _known_types(self) -> tuple[str, ...]:
-        return () if self.types is None else self.types.names
-
-    def _measured_on(self) -> str:
-        if self.fidelity.attempts:
-            return f"the certificate's {self.fidelity.samples} samples"
-        return f"{self.fidelity.samples} fresh samples"
-
-
-def _number(member: Member) -> int:
-    """Return what a node or a feature is called."""
-    assert isinstance(member, int)
-    return member
-
-
-def _spelled(kind: str) -> str:
-    return kind.replace("_", " ")
 
 
 def _ahead(query: Query, top: int) -> str:
@@ -745,79 +431,3 @@ def _ahead(query: Query, top: int) -> str:
     if top == 1:
         return f"ahead of {len(query.rivals)} others"
     return f"among the first {top} of {len(query.rivals) + 1}"
-
-
-def _claim(certificate: Certificate) -> str:
-    of = (
-        f"{certificate.hits} of {certificate.samples} unseen samples, "
-        f"attempt {certificate.attempts}"
-    )
-    if not certificate.certified:
-        return f"none: a fidelity of {certificate.tau:g} was not shown ({of})"
-    return (
-        f"the fidelity is at least {certificate.bound:.3f} with {1 - certificate.delta:.0%} "
-        f"confidence ({of})"
-    )
-
-
-def _chance(chance: FidelityEstimate, tau: float) -> str:
-    return (
-        f"{interval(chance)} of random inputs get this answer; the set is to add {tau:g} of what "
-        "is left"
-    )
-
-
-def _check_sound(explanation: Explanation) -> None:
-    """Raise `ValueError` if the parts of an explanation that was read do not fit together."""
-    e, graph = explanation, explanation.graph
-    for kind, members in e.selected.items():
-        if kind not in KINDS:
-            raise ValueError(f"selected: expected {', '.join(KINDS)}, got {kind[:40]}")
-        for member in members:
-            is_edge = isinstance(member, tuple) and len(member) in (2, 3)
-            if is_edge != (kind in (EDGES, EDGE_ATTRIBUTES)):
-                raise ValueError(f"selected.{kind}: expected {_EXPECTED[is_edge]}, got {member}")
-    if sum(each is not None for each in (e.predicted_class, e.value, e.ahead)) != 1:
-        raise ValueError(
-            "predicted_class: expected one of a class, a value and what a link is ahead of, got "
-            "none or several"
-        )
-    if e.predicted_class is not None and not 0 <= e.predicted_class < len(e.probabilities):
-        raise ValueError(
-            f"predicted_class: expected one of {len(e.probabilities)} classes, got "
-            f"{e.predicted_class}"
-        )
-    for name, numbers, size in (
-        ("query", e.query.seeds, graph.num_nodes),
-        ("nodes", e.nodes, graph.num_nodes),
-        ("features", e.features, graph.num_features),
-        ("edges", [end for edge in e.edges for end in edge[:2]], graph.num_nodes),
-    ):
-        if numbers and not 0 <= min(numbers) <= max(numbers) < size:
-            raise ValueError(
-                f"{name}: expected ids from 0 to {size - 1}, got {min(numbers)} to {max(numbers)}"
-            )
-    for name, part in (("fidelity", e.fidelity), ("search_fidelity", e.search_fidelity)):
-        if not 0 <= part.hits <= part.samples or part.samples < 1:
-            raise ValueError(f"{name}: expected hits of samples, got {part.hits} of {part.samples}")
-        if not 0 < part.confidence < 1:
-            raise ValueError(f"{name}: expected a confidence below 1, got {part.confidence}")
-    reals = [*e.probabilities, e.seconds, e.parameters.tau, *(s.fidelity for s in e.steps)]
-    if e.value is not None:
-        reals += [e.value.value, e.value.tolerance, e.value.least_tolerance or 0.0]
-    if e.certificate is not None:
-        reals += [e.certificate.bound, e.certificate.delta]
-    if not all(map(math.isfinite, reals)):
-        raise ValueError("numbers: expected finite ones, got some that are not")
-    if e.status == "certified" and not e.certified:
-        raise ValueError("status: expected a certificate with 'certified', got none")
-
-
-def _listed(texts: Sequence[str], *, most: int = 20) -> str:
-    text = ", ".join(texts[:most]) or "none"
-    return text if len(texts) <= most else f"{text}, … ({len(texts) - most} more)"
-
-
-def _turned(losses: Sequence[ElementLoss]) -> list[ElementLoss]:
-    """Return losses as what the fidelity changes by."""
-    return [dataclasses.replace(one, value=0.0 - one.value) for one in losses]

@@ -13,15 +13,10 @@ from zorro.elements import EDGES, Element, Selection, Space
 from zorro.elements.edges import Member
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.evaluation.evidence import hits_needed
-from zorro.explanation.explanation import (
-    Explanation,
-    GraphSummary,
-    PredictedValue,
-    Status,
-    Step,
-)
+from zorro.explanation.explanation import Explanation, Status
 from zorro.explanation.losses import SAMPLES, Losses, losses_of
 from zorro.explanation.members import ids_of
+from zorro.explanation.parts import GraphSummary, PredictedValue, Step
 from zorro.model.predictor import probabilities
 from zorro.question.decision import Decision, StaysAhead, StaysWithin, Versus
 from zorro.question.parameters import Parameters

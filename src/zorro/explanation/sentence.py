@@ -35,13 +35,13 @@ class Claim:
         shown: the fidelity that was to be shown: τ, or more where it was to go beyond chance.
         sure: the probability with which the fidelity is at least that, None if it was not shown.
         fidelity: as measured on unseen samples.
-        other: the class that it was asked against, if any.
-        contrast: in what sense it was.
+        other: the class that the answer is held against, if any.
+        contrast: in what sense it is.
         caveat: what was left at its true values though it may matter, if anything.
         chance: how often random inputs get the same answer, where the set was to go beyond that.
         value: what the model says, if it is no class.
-        tolerance: how far that may move.
-        side: and in which direction.
+        tolerance: how far the value may move.
+        side: in which direction it may not.
         answer: what the model says, in a word or two.
         label: the label that the model was asked about, if it has several; the class says whether
             it is there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -43,13 +44,10 @@ def graph_accuracy(model: nn.Module, dataset: GraphDataset) -> dict[str, float]:
     """
     if not dataset.has_classes:
         raise InputError(f"dataset: expected graphs with classes, got {dataset.name} without")
-    targets = dataset.targets  # (B,)
-    accuracy = {}
-    for name, members in dataset.parts.items():
-        if members.numel():
-            right = graph_scores(model, dataset, members).argmax(dim=1) == targets[members]  # (k,)
-            accuracy[name] = float(right.double().mean())
-    return accuracy
+    return {
+        name: float((scores.argmax(dim=1) == targets).double().mean())
+        for name, scores, targets in _by_part(model, dataset)
+    }
 
 
 def graph_errors(model: nn.Module, dataset: GraphDataset) -> dict[str, dict[str, float]]:
@@ -83,17 +81,21 @@ def graph_errors(model: nn.Module, dataset: GraphDataset) -> dict[str, dict[str,
     if dataset.has_classes:
         raise InputError(f"dataset: expected graphs with values, got {dataset.name} with classes")
     found = {}
+    for name, scores, targets in _by_part(model, dataset):
+        squared = float((values_in(scores).double() - targets.double()).square().mean())
+        variance = float(targets.double().var(correction=0))
+        found[name] = {
+            "rmse": math.sqrt(squared),
+            "r2": 1 - squared / variance if variance else math.nan,
+        }
+    return found
+
+
+def _by_part(model: nn.Module, dataset: GraphDataset) -> Iterator[tuple[str, Tensor, Tensor]]:
+    """Yield each part that has graphs, with a model's scores (k, C) and the targets (k,)."""
     for name, members in dataset.parts.items():
         if members.numel():
-            targets = dataset.targets[members].double()  # (k,)
-            values = values_in(graph_scores(model, dataset, members)).double()  # (k,)
-            squared = float((values - targets).square().mean())
-            variance = float(targets.var(correction=0))
-            found[name] = {
-                "rmse": math.sqrt(squared),
-                "r2": 1 - squared / variance if variance else math.nan,
-            }
-    return found
+            yield name, graph_scores(model, dataset, members), dataset.targets[members]
 
 
 def values_in(scores: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +13,15 @@ from torch.nn import functional
 from zorro.arguments import check_at_least
 from zorro.data.graph_dataset import GraphDataset
 from zorro.data.spelling import known_as
-from zorro.errors import InputError, ModelError
+from zorro.errors import InputError
 from zorro.model.randomness import seeded
+from zorro.models.best_weights import BestWeights
 from zorro.models.edge_inputs import EdgeInputs
 from zorro.models.graph_batches import batch_of, shuffled
 from zorro.models.graph_evaluation import graph_inputs, graph_scores, scores_of, values_in
 from zorro.models.graph_options import fitting_options
 from zorro.models.registry import Factory, construct
-from zorro.models.training import TrainingSettings
+from zorro.models.training import TrainingSettings, adam, refuse_divergence
 
 _USUAL: dict[str, dict[str, Any]] = {
     "ba-2motifs": {"epochs": 200, "batch_size": 64, "learning_rate": 0.003},
@@ -121,10 +121,8 @@ def train_graphs(
         inputs = graph_inputs(model, dataset)
         if on_inputs is not None:
             on_inputs(inputs)
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
-        best = _Best()
+        optimizer = adam(model, settings)
+        best = BestWeights()
         for epoch in range(1, settings.epochs + 1):
             loss = 0.0
             for members in shuffled(dataset.train, settings.batch_size, order):
@@ -134,12 +132,9 @@ def train_graphs(
                 torch.autograd.backward(batch_loss)
                 optimizer.step()
                 loss += batch_loss.item() * members.numel() / dataset.train.numel()
-            if not math.isfinite(loss):
-                raise ModelError(
-                    f"the training loss became {loss} in epoch {epoch}: try a learning_rate below "
-                    f"{settings.learning_rate}"
-                )
-            best.offer(model, dataset)
+            refuse_divergence(loss, epoch, settings)
+            if dataset.val.numel():
+                best.offer(model, _loss_on_validation(model, dataset))
             if on_epoch is not None:
                 on_epoch(epoch, loss)
         best.restore(model)
@@ -154,28 +149,11 @@ def loss_of(scores: Tensor, targets: Tensor) -> Tensor:
     return functional.cross_entropy(scores, targets)
 
 
-class _Best:
-    """The weights with the least loss on the validation graphs so far.
+def _loss_on_validation(model: nn.Module, dataset: GraphDataset) -> float:
+    """Return the loss by which the best epoch is told.
 
-    Where these are few, many epochs have as many of them right, and the loss still tells which.
+    Where validation graphs are few, many epochs have as many of them right, and the loss still
+    tells which is better.
     """
-
-    def __init__(self) -> None:
-        self._loss = math.inf
-        self._weights: dict[str, Tensor] | None = None
-
-    def offer(self, model: nn.Module, dataset: GraphDataset) -> None:
-        """Keep the model's weights if they are better than all before."""
-        if not dataset.val.numel():
-            return
-        scores = graph_scores(model, dataset, dataset.val)  # (k, C)
-        targets = dataset.targets[dataset.val]  # (k,)
-        loss = loss_of(scores, targets).item()
-        if loss < self._loss:
-            self._loss = loss
-            self._weights = {name: it.clone() for name, it in model.state_dict().items()}
-
-    def restore(self, model: nn.Module) -> None:
-        """Give the model the best weights, if any were kept."""
-        if self._weights is not None:
-            model.load_state_dict(self._weights)
+    scores = graph_scores(model, dataset, dataset.val)  # (k, C)
+    return loss_of(scores, dataset.targets[dataset.val]).item()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +17,9 @@ from zorro.errors import InputError, ModelError
 from zorro.graph.validation import check_labels, check_mask
 from zorro.model.model_state import undisturbed
 from zorro.model.randomness import seeded
+from zorro.models.best_weights import BestWeights
 from zorro.models.registry import HeteroFactory, construct_hetero
-from zorro.models.training import TrainingSettings
+from zorro.models.training import TrainingSettings, adam, refuse_divergence
 
 _MOSTLY_ZERO = 0.05  # share of entries other than 0 up to which features are multiplied as sparse
 
@@ -94,10 +94,8 @@ def train_hetero(
         # A class of the user's may take dense features alone.
         own = not isinstance(architecture, str) or ":" in architecture
         inputs = (data.x_dict if own else _light(data), data.edge_index_dict)
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
-        least, since, weights = math.inf, 0, None
+        optimizer = adam(model, settings)
+        best, since = BestWeights(), 0
         for epoch in range(1, settings.epochs + 1):
             optimizer.zero_grad()
             scores = _scores(model, *inputs, target=target, nodes=labels.numel())  # (N, C)
@@ -105,11 +103,7 @@ def train_hetero(
             loss = functional.cross_entropy(scores[train], labels[train])
             torch.autograd.backward(loss)
             optimizer.step()
-            if not math.isfinite(loss.item()):
-                raise ModelError(
-                    f"the training loss became {loss.item()} in epoch {epoch}: try a "
-                    f"learning_rate below {settings.learning_rate}"
-                )
+            refuse_divergence(loss.item(), epoch, settings)
             if on_epoch is not None:
                 on_epoch(epoch, loss.item())
             if val is None:
@@ -117,14 +111,10 @@ def train_hetero(
             with undisturbed(model), torch.no_grad():
                 scores = _scores(model, *inputs, target=target, nodes=labels.numel())
             left = functional.cross_entropy(scores[val], labels[val]).item()
-            since += 1
-            if left < least:
-                least, since = left, 0
-                weights = {name: it.clone() for name, it in model.state_dict().items()}
+            since = 0 if best.offer(model, left) else since + 1
             if since == settings.patience:
                 break
-        if weights is not None:
-            model.load_state_dict(weights)
+        best.restore(model)
     return model.eval()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,10 +16,11 @@ from zorro.errors import InputError, ModelError
 from zorro.graph.stored import StoredGraph
 from zorro.model.link_model import as_link_model
 from zorro.model.model_state import undisturbed
+from zorro.models.best_weights import BestWeights
 from zorro.models.edge_inputs import EdgeInputs, edge_inputs
 from zorro.models.link_split import LinkSplit, drawn_with, pairs_without_links
 from zorro.models.registry import Factory, construct
-from zorro.models.training import TrainingSettings
+from zorro.models.training import TrainingSettings, adam, refuse_divergence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,24 +81,15 @@ def train_links(
         model.to(data.x.device).train()
         if on_inputs is not None:
             on_inputs(link_inputs(model, data))
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
-        greatest, weights = -math.inf, model.state_dict()
+        optimizer = adam(model, settings)
+        best = BestWeights()
         for epoch in range(1, settings.epochs + 1):
             loss = _step(model, data, optimizer)
-            if not math.isfinite(loss):
-                raise ModelError(
-                    f"the training loss became {loss} in epoch {epoch}: try a learning_rate below "
-                    f"{settings.learning_rate}"
-                )
-            auc = link_auc(model, split.val)
-            if auc > greatest:
-                greatest = auc
-                weights = {name: it.clone() for name, it in model.state_dict().items()}
+            refuse_divergence(loss, epoch, settings)
+            best.offer(model, -link_auc(model, split.val))
             if on_epoch is not None:
                 on_epoch(epoch, loss)
-        model.load_state_dict(weights)
+        best.restore(model)
     return model.eval()
 
 

@@ -136,19 +136,29 @@ def train(
         inputs = edge_inputs(model, data)
         if on_inputs is not None:
             on_inputs(inputs)
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
+        optimizer = adam(model, settings)
         for epoch in range(1, settings.epochs + 1):
             loss = _step(model, data, inputs, optimizer)
-            if not math.isfinite(loss):
-                raise ModelError(
-                    f"the training loss became {loss} in epoch {epoch}: try a learning_rate below "
-                    f"{settings.learning_rate}"
-                )
+            refuse_divergence(loss, epoch, settings)
             if on_epoch is not None:
                 on_epoch(epoch, loss)
     return model.eval()
+
+
+def adam(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+    """Return what moves a model's weights."""
+    return torch.optim.Adam(
+        model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+
+
+def refuse_divergence(loss: float, epoch: int, settings: TrainingSettings) -> None:
+    """Raise `ModelError` if the loss of an epoch is no number any more."""
+    if not math.isfinite(loss):
+        raise ModelError(
+            f"the training loss became {loss} in epoch {epoch}: try a learning_rate below "
+            f"{settings.learning_rate}"
+        )
 
 
 def _step(

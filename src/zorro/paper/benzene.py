@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from statistics import median
 
 from zorro.data.molecules import ATOMS
-from zorro.models.graph_training import usual_settings
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.graph_cells import GraphCell, loaded_graphs, trained
 from zorro.paper.jobs import Variant
@@ -25,14 +24,7 @@ _ATOM = [list(range(len(ATOMS)))]  # the columns that say together which atom it
 
 def run(settings: Settings) -> Report:
     """Train the model, then explain what it says of test molecules."""
-    cell = trained(
-        _DATASET,
-        _MODEL,
-        settings.runs / "weights",
-        poolings=("add",),
-        rates=(usual_settings(_DATASET).learning_rate,),
-        seed=settings.seed,
-    )
+    cell = trained(_DATASET, _MODEL, settings.runs / "weights", seed=settings.seed)
     _, dataset = loaded_graphs(cell)
     molecules = balanced(dataset, _MOLECULES, seed=settings.seed)
     ours = _ours(cell, molecules)

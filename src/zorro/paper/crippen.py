@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from zorro.data.molecules import ATOMS
-from zorro.models.graph_training import usual_settings
 from zorro.paper.experiment import Experiment, Settings
 from zorro.paper.graph_cells import GraphCell, loaded_graphs, trained
 from zorro.paper.measuring import Row, measure
@@ -24,14 +23,7 @@ _TAU, _SHARE = 0.85, 0.5
 
 def run(settings: Settings) -> Report:
     """Train the model, then explain its values of test molecules."""
-    cell = trained(
-        _DATASET,
-        _MODEL,
-        settings.runs / "weights",
-        poolings=("add",),
-        rates=(usual_settings(_DATASET).learning_rate,),
-        seed=settings.seed,
-    )
+    cell = trained(_DATASET, _MODEL, settings.runs / "weights", seed=settings.seed)
     molecules = drawn(cell, _MOLECULES, seed=settings.seed)
     atom = [list(range(len(ATOMS)))]  # the columns that say together which atom it is
     ours = ValueSearchJob(

@@ -69,8 +69,8 @@ def trained(
     model: str,
     folder: Path,
     *,
-    poolings: Sequence[str],
-    rates: Sequence[float],
+    poolings: Sequence[str] = ("add",),
+    rates: Sequence[float] | None = None,
     seed: int = 0,
 ) -> GraphCell:
     """Return a cell whose weights are kept in a folder, training the model if need be.
@@ -82,7 +82,7 @@ def trained(
         model: by its name.
         folder: where the weights are, or go.
         poolings: to choose from.
-        rates: learning rates to choose from.
+        rates: learning rates to choose from; the data set's usual one when None.
         seed: of the training.
     """
     path = (folder / f"{dataset}-{model}{checkpoint.SUFFIX}").absolute()
@@ -92,7 +92,7 @@ def trained(
         tried = [
             _tried(model, graphs, pooling, replace(usual, learning_rate=rate))
             for pooling in poolings
-            for rate in rates
+            for rate in ([usual.learning_rate] if rates is None else rates)
         ]
         _, network, record = min(tried, key=lambda one: one[0])
         checkpoint.save(path, network, record)

@@ -15,12 +15,19 @@ from zorro.explainer import Zorro
 from zorro.explanation import Explanation
 from zorro.methods.masks import Masks
 from zorro.methods.random_set import RandomSet
-from zorro.methods.registry import build_with, methods_in
 from zorro.methods.subject import Subject
 from zorro.methods.subjects import Subjects
 from zorro.model.memory import default_budget
 from zorro.paper.graph_cells import GraphCell, loaded_graphs
-from zorro.paper.jobs import FRESH, FRESH_SEED, PUBLISHED, Measured, Place, Variant
+from zorro.paper.jobs import (
+    FRESH,
+    FRESH_SEED,
+    PUBLISHED,
+    Measured,
+    Place,
+    Variant,
+    measured_by,
+)
 from zorro.paper.measures import MEASURES, Worlds
 
 
@@ -76,26 +83,7 @@ class GraphMethodJob:
     def open(self, place: Place) -> Measured:
         """Return what measures a graph."""
         subjects, worlds = _prepared(self.cell, place, noise=self.variant.noise)
-        context = {"subjects": subjects, "noise": subjects.noise, "memory": worlds.memory}
-        if self.variant.source is not None:
-            methods_in(self.variant.source)
-        method = build_with(self.variant.method, context, **self.variant.options)
-        measure = MEASURES[self.measure]
-
-        def measured(graph: int) -> dict[str, Any]:
-            subject = subjects.of(graph)
-            started = time.perf_counter()
-            masks = method.explain(subject)
-            seconds = time.perf_counter() - started
-            return {
-                "node": graph,
-                "candidates": subject.candidates,
-                **measure(subject, masks, worlds),
-                "seconds": seconds,
-                "on": place.hardware,
-            }
-
-        return measured
+        return measured_by(self.variant, self.measure, subjects, worlds, place)
 
 
 @dataclass(frozen=True)

@@ -158,16 +158,7 @@ class MethodJob:
             model, data.x, data.edge_index, noise=self.variant.noise, seed=seed, **reference
         )
         memory = default_budget(data.x.device) // place.workers
-        context: dict[str, Any] = {
-            "subjects": subjects,
-            "noise": subjects.noise,
-            "training_queries": data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES],
-            "memory": memory,
-        }
-        if self.variant.source is not None:
-            methods_in(self.variant.source)
-        method = build_with(self.variant.method, context, **self.variant.options)
-        measure = MEASURES[self.measure]
+        training = data.train_mask.nonzero().flatten().tolist()[:TRAINING_NODES]
         worlds = (
             Worlds(subjects.noise, range(PUBLISHED), seed, memory)
             if self.variant.reference
@@ -175,22 +166,48 @@ class MethodJob:
                 subjects.noise, range(PUBLISHED, PUBLISHED + FRESH), seed + FRESH_SEED, memory
             )
         )
+        return measured_by(
+            self.variant, self.measure, subjects, worlds, place, training_queries=training
+        )
 
-        def measured(node: int) -> dict[str, Any]:
-            subject = subjects.of(node)
-            started = time.perf_counter()
-            masks = method.explain(subject)
-            seconds = time.perf_counter() - started
-            values = measure(subject, masks, worlds)
-            return {
-                "node": node,
-                "candidates": subject.candidates,
-                **values,
-                "seconds": seconds,
-                "on": place.hardware,
-            }
 
-        return measured
+def measured_by(
+    variant: Variant,
+    measure: str,
+    subjects: Subjects,
+    worlds: Worlds,
+    place: Place,
+    **context: Any,
+) -> Measured:
+    """Return what measures a method at a query.
+
+    Args:
+        variant: the method.
+        measure: of `MEASURES`.
+        subjects: the predictions, by their queries.
+        worlds: on which masks are measured.
+        place: where.
+        context: what else there is for methods that take it.
+    """
+    if variant.source is not None:
+        methods_in(variant.source)
+    given = {"subjects": subjects, "noise": subjects.noise, "memory": worlds.memory, **context}
+    method = build_with(variant.method, given, **variant.options)
+
+    def measured(query: int) -> dict[str, Any]:
+        subject = subjects.of(query)
+        started = time.perf_counter()
+        masks = method.explain(subject)
+        seconds = time.perf_counter() - started
+        return {
+            "node": query,
+            "candidates": subject.candidates,
+            **MEASURES[measure](subject, masks, worlds),
+            "seconds": seconds,
+            "on": place.hardware,
+        }
+
+    return measured
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class Part:
     """The nodes at which jobs are measured.
 
     Args:
-        first: so many of every job's; all when None.
+        first: how many of every job's; all when None.
         counts: further limits, by a job's name.
         only: these, instead of the first ones.
     """

@@ -26,7 +26,7 @@ def close(one: Tensor, other: Tensor, *, spread: Tensor | None = None) -> bool:
 
     Args:
         one: scores.
-        other: and others.
+        other: scores of the same queries.
         spread: (…) the distance that decides; that of the columns when None.
     """
     if one.shape != other.shape:

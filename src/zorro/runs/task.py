@@ -114,7 +114,7 @@ class Task(Protocol):
         """Return what explains the query of a key.
 
         Args:
-            workers: so many do so on this machine and share its memory.
+            workers: how many explain on this machine and share its memory.
         """
         ...
 

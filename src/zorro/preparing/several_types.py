@@ -1,19 +1,21 @@
-"""What explains a model of several types: a packed graph, cut and refilled as any other."""
+"""What is made ready for models of several types: a packed graph, cut and refilled as any other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, SupportsIndex, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, SupportsIndex, TypeAlias
 
 from torch_geometric.data import HeteroData
 
 from zorro.arguments import whole_number
-from zorro.cut import Extractor, Links, WholeGraphs
+from zorro.cut import Links, WholeGraphs
+from zorro.cut.extractor import check_cut
 from zorro.cut.source import Source
 from zorro.data.graph_validation import refuse_few
 from zorro.elements import EDGE_ATTRIBUTES, FEATURES, KEPT, redraws_features
 from zorro.errors import InputError
-from zorro.graph.features import Features, features_of
+from zorro.graph.features import features_of
 from zorro.graph.packed import pack
 from zorro.graph.packed_graphs import PackedGraphs, attributes_of, pack_graphs, pack_once
 from zorro.model.as_module import uncalled
@@ -25,65 +27,53 @@ from zorro.model.picked_output import Part
 from zorro.model.predictor import Model, Predictor
 from zorro.noise import Noise, NoiseFunction
 from zorro.noise.of_edges import edge_noise_of
+from zorro.preparing.cutting import Cutting
+from zorro.preparing.direction import check_direction
+from zorro.preparing.ready import Ready, made_ready
+from zorro.preparing.settings import Settings, settings_of
 from zorro.question.asking import AboutLinksOf, AboutNodesOf, Asking
-from zorro.question.options import check_parameters
-from zorro.question.parameters import PARAMETERS, Parameters, parameters_of
+from zorro.question.parameters import Parameters
 from zorro.question.readout import Readout, RowOfOutput
 
 TypedNoise: TypeAlias = str | Noise | NoiseFunction | Mapping[str, str | Noise | NoiseFunction]
 TypedGroups: TypeAlias = Mapping[str, Iterable[Iterable[SupportsIndex]]]
 
 
-class Door(Protocol):
-    """`zorro.Zorro`, as far as it is opened here."""
-
-    def from_source(
-        self,
-        model: Model,
-        features: Features,
-        source: Callable[[Predictor, Noise], Source],
-        options: Mapping[str, Any],
-        edges: Any = None,
-        packing: Packing | None = None,
-    ) -> Any:
-        """Return what explains a model's answers on computational graphs of whatever source."""
-        ...
-
-
-def explainer_of_hetero(
-    door: Door,
+def of_hetero(
     model: Model,
     data: HeteroData,
     target: str | tuple[str, str, str],
     *,
-    cut: Mapping[str, Any],
+    cutting: Cutting,
     model_kwargs: Mapping[str, Any],
     carries_messages: bool,
     noise: TypedNoise,
     feature_groups: TypedGroups | None,
     options: Mapping[str, Any],
-) -> Any:
-    """Return what explains a model's answers for nodes of a type, or for links between two.
+) -> Ready:
+    """Return what explanations of nodes of a type, or of links between two types, share.
 
     Args:
-        door: makes it.
         model: that is explained.
         data: PyG's.
         target: a type, or (source type, relation, target type).
-        cut: `hops`, `halo` and `check`.
+        cutting: how parts of the graph are cut out.
         model_kwargs: further arguments of the model.
         carries_messages: whether a link that is asked about stays an edge.
         noise: of all types, or by type.
         feature_groups: by type.
         options: all others of `zorro.Zorro`, by their names.
     """
+    check_cut(cutting.hops, cutting.halo, cutting.check)
     if not isinstance(data, HeteroData):
         raise InputError(f"data: expected PyG's HeteroData, got {type(data).__name__}")
     _check_target(data, target)
-    graph, packing = pack(data, model_kwargs, directed=_settled_direction(options))
+    check_direction(options["directed"])
+    graph, packing = pack(data, model_kwargs, directed=options["directed"])
     options = {**options, "noise": noise, "feature_groups": feature_groups}
     part = _part(options["output"])
-    options, asked = _settled(options, packing, edges=graph.edges.num_edges)
+    settings = _settings(options, packing, edges=graph.edges.num_edges)
+    asked = settings.asked
     ends = None if isinstance(target, str) else (target[0], target[2])
     packed = HeteroModel(
         model, packing, answers=target if isinstance(target, str) else None, ends=ends, part=part
@@ -92,21 +82,11 @@ def explainer_of_hetero(
         _refuse_hidden_features(packed, packing)
     asking = _asking(packing, target)
     edges = edge_noise_of(asked, lambda: {})
-    check = cut["check"]
+    if cutting.check == "auto":
+        cutting = replace(cutting, check="whole")  # sparse or not, the model runs on parts
 
     def source(predictor: Predictor, refill: Noise) -> Source:
-        extractor = Extractor(
-            predictor,
-            graph,
-            hops=cut["hops"],
-            halo=cut["halo"],
-            check="whole" if check == "auto" else check,  # sparse or not, the model runs on parts
-            noise=refill,
-            seed=options["seed"],
-            asking=asking,
-            edges=edges,
-            keeps_features=not redraws_features(asked.keep),
-        )
+        extractor = cutting.extractor(predictor, graph, refill, asked, edges, asking=asking)
         if isinstance(asking, AboutLinksOf):
             return Links(
                 extractor,
@@ -117,21 +97,19 @@ def explainer_of_hetero(
             )
         return extractor
 
-    return door.from_source(packed, features_of(graph.x), source, options, edges, packing)
+    return made_ready(packed, features_of(graph.x), source, settings, edges, packing)
 
 
-def explainer_of_hetero_graphs(
-    door: Door,
+def of_hetero_graphs(
     model: Model,
     graphs: Sequence[HeteroData],
     *,
     model_kwargs: Mapping[str, Any] | None,
     options: Mapping[str, Any],
-) -> Any:
-    """Return what explains a model's answers for whole graphs of several types.
+) -> Ready:
+    """Return what explanations of a model's answers for whole graphs of several types share.
 
     Args:
-        door: makes it.
         model: that is explained.
         graphs: PyG's.
         model_kwargs: further arguments of the model; a text names an attribute of the graphs. When
@@ -141,36 +119,36 @@ def explainer_of_hetero_graphs(
     given: Mapping[str, Any] = model_kwargs or {}
     if model_kwargs is None and takes_data(uncalled(model)):
         given = attributes_of(graphs)
-    packed = pack_graphs(graphs, given, directed=_settled_direction(options))
+    check_direction(options["directed"])
+    packed = pack_graphs(graphs, given, directed=options["directed"])
     module = _whole(model, packed, options)
     module.check_takes_graphs()
-    return _explainer_of_wholes(door, module, packed, options)
+    return _ready_for_wholes(module, packed, options)
 
 
-def explainer_of_hetero_outputs(
-    door: Door,
+def of_hetero_outputs(
     model: Model,
     data: HeteroData,
     outputs: int,
     *,
     model_kwargs: Mapping[str, Any],
     options: Mapping[str, Any],
-) -> Any:
-    """Return what explains the rows of what a model returns for one graph, whatever they are of.
+) -> Ready:
+    """Return what explanations of the rows share that a model returns for one graph.
 
-    All nodes are candidates, and noise is drawn from them.
+    Whatever they are rows of: all nodes are candidates, and noise is drawn from them.
 
     Args:
-        door: makes it.
         model: called with the whole graph, and told nothing of graphs or links.
         data: PyG's.
         outputs: how many rows it returns.
         model_kwargs: further arguments of the model.
         options: those of `zorro.Zorro`, by their names.
     """
-    packed = pack_once(data, model_kwargs, times=outputs, directed=_settled_direction(options))
+    check_direction(options["directed"])
+    packed = pack_once(data, model_kwargs, times=outputs, directed=options["directed"])
     readouts = [RowOfOutput(row, outputs) for row in range(outputs)]
-    return _explainer_of_wholes(door, _whole(model, packed, options), packed, options, readouts)
+    return _ready_for_wholes(_whole(model, packed, options), packed, options, readouts)
 
 
 def _whole(model: Model, packed: PackedGraphs, options: Mapping[str, Any]) -> HeteroModel:
@@ -178,27 +156,25 @@ def _whole(model: Model, packed: PackedGraphs, options: Mapping[str, Any]) -> He
     return HeteroModel(model, packed.packing, part=_part(options["output"]))
 
 
-def _explainer_of_wholes(
-    door: Door,
+def _ready_for_wholes(
     model: HeteroModel,
     packed: PackedGraphs,
     options: Mapping[str, Any],
     readouts: Sequence[Readout] | None = None,
-) -> Any:
-    """Return what explains a model's answers for graphs that are taken whole.
+) -> Ready:
+    """Return what explanations of graphs that are taken whole share.
 
     Args:
-        door: makes it.
         model: that is explained.
         packed: the graphs.
         options: those of `zorro.Zorro`, by their names.
         readouts: how each graph's answer is read off the model's; it is the whole output when None.
     """
     edges_in_all = sum(each.edge_index.size(1) for each in packed.graphs)
-    options, asked = _settled(options, packed.packing, edges=edges_in_all)
+    settings = _settings(options, packed.packing, edges=edges_in_all)
     if readouts is None:
-        refuse_few(packed.given, draws_from_them=redraws_features(asked.keep))
-    edges = edge_noise_of(asked, lambda: {})
+        refuse_few(packed.given, draws_from_them=redraws_features(settings.asked.keep))
+    edges = edge_noise_of(settings.asked, lambda: {})
 
     def source(predictor: Predictor, refill: Noise) -> Source:
         return WholeGraphs(
@@ -209,14 +185,7 @@ def _explainer_of_wholes(
             packed=packed,
         )
 
-    return door.from_source(model, features_of(packed.x), source, options, edges, packed.packing)
-
-
-def _settled_direction(options: Mapping[str, Any]) -> bool | None:
-    directed = options["directed"]
-    if directed is not None and not isinstance(directed, bool):
-        raise InputError(f"directed: expected True, False or None, got {directed!r}")
-    return directed
+    return made_ready(model, features_of(packed.x), source, settings, edges, packed.packing)
 
 
 def _part(output: Any) -> Part | None:
@@ -224,26 +193,25 @@ def _part(output: Any) -> Part | None:
     return output if isinstance(output, str) or callable(output) else None
 
 
-def _settled(
-    options: Mapping[str, Any], packing: Packing, *, edges: int
-) -> tuple[dict[str, Any], Parameters]:
-    """Return options as they are for a packed graph, checked, and what is asked of every query.
+def _settings(options: Mapping[str, Any], packing: Packing, *, edges: int) -> Settings:
+    """Return options as they are for a packed graph, checked.
 
     Args:
         options: those of `zorro.Zorro`, with noise and groups of features by type.
         packing: of the graph, or of all graphs.
         edges: how many there are.
     """
-    settled = {
-        **options,
-        "feature_groups": _groups(options["feature_groups"], packing),
-        "keep": _kept(options["keep"], packing),
-        "output": None if _part(options["output"]) is not None else options["output"],
-    }
-    asked = parameters_of(**{name: settled[name] for name in PARAMETERS})
-    check_parameters(asked, typed=True)
-    _refuse_unserved(asked, edges)
-    return settled, asked
+    settings = settings_of(
+        {
+            **options,
+            "feature_groups": _groups(options["feature_groups"], packing),
+            "keep": _kept(options["keep"], packing),
+            "output": None if _part(options["output"]) is not None else options["output"],
+        },
+        typed=True,
+    )
+    _refuse_unserved(settings.asked, edges)
+    return settings
 
 
 def _check_target(data: HeteroData, target: Any) -> None:
