@@ -59,7 +59,7 @@ from zorro.question.parameters import PARAMETERS, parameters_of
 from zorro.question.reading import READINGS, Output, Reading, reading_of
 from zorro.question.readout import Readout
 from zorro.search import BudgetSpent, OnStep, search_multiple, unwatched
-from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
+from zorro.search.guarding import guarded, most_guarded, on_a_sufficient_cut
 from zorro.search.inquiry import Inquiry, budget_of, fresh_samples
 
 _OF_ONE_GRAPH = ("hops", "halo", "check", "model_kwargs")  # what others take in their own way
@@ -925,7 +925,8 @@ class Zorro:
         self, comparison: Comparison, graph: ComputationalGraph
     ) -> ComputationalGraph:
         event = self._source.decision(graph, comparison).event(graph.scores, graph.asked)
-        evaluator = self._bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
+        samples = range(most_guarded(graph))
+        evaluator = self._bench.evaluator(graph, event, samples, searches=False)
         return guarded(self._source, graph, evaluator, evaluator.nothing)
 
 
