@@ -57,6 +57,39 @@ def test_messages_that_are_left_are_binomial(presence, kept):
     assert is_share(measured, expected)
 
 
+def mean_by_hand(x, edge_index):
+    """A mean of neighbours, not a number where there is none."""
+    total = torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]])
+    return total / degree(edge_index[1], len(x)).unsqueeze(1)
+
+
+@pytest.mark.parametrize("asked", [{}, {"why_not": 1}, {"why_not": 1, "contrast": "not"}])
+def test_what_is_not_a_number_is_no_answer(asked):
+    """Two neighbours say class 0; without either the scores are NaN, and name no class."""
+    x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    zorro = Zorro(mean_by_hand, x, star(2), keep=("edges",))
+    for kept in range(2):
+        edges = [(0, leaf) for leaf in range(1, kept + 1)]
+        measured = zorro.fidelity(0, edges=edges, samples=2000, **asked)
+        assert is_share(measured, [0.75, 1.0][kept])
+    found = zorro.explain(0, **asked)
+    assert found.status == "certified"
+    assert len(found.edges) == 1
+
+
+def test_a_link_whose_score_is_not_a_number_stays_ahead_of_none():
+    x = torch.tensor([[1.0, 1.0], [1.0, 1.0], [0.1, 0.1], [0.0, 0.0]])
+    edge_index = torch.tensor([[0, 3, 2, 3], [3, 0, 3, 2]])
+
+    def score(x, edge_index, edge_label_index):
+        u, v = edge_label_index
+        return (mean_by_hand(x, edge_index)[u] * x[v]).sum(1)
+
+    zorro = Zorro.of_links(score, x + 1, edge_index, threshold=0.0, keep=("edges",))
+    measured = zorro.fidelity((0, 1), why_not=(0, 2), edges=[], samples=2000)
+    assert is_share(measured, 0.5)  # 0 hears of 3, or of nobody
+
+
 @pytest.mark.parametrize(("presence", "size"), [(0.0, 3), (0.3, 2), (0.4, 1), (0.7, 0)])
 def test_the_least_sufficient_number_of_edges_is_found(presence, size):
     """F of k kept edges is a binomial tail; one fewer would not reach τ."""

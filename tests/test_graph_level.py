@@ -418,3 +418,20 @@ def test_pooling_functions_are_left_as_they_were():
     graphs = some_graphs()
     Zorro.of_graphs(Pooled(gnn.GCNConv, gnn.global_add_pool), graphs).fidelity(0, samples=10)
     assert (glob.scatter, gnn.aggr.Aggregation.__call__) == before
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_what_the_graphs_of_a_batch_share_is_seen_where_it_matters_in_few(number):
+    """One feature is redrawn from 8 values; the highest turns the answer, of all graphs at once."""
+    graphs = [
+        Data(x=torch.full((1, 1), float(v)), edge_index=torch.zeros(2, 0).long()) for v in range(8)
+    ]
+
+    def model(x, edge_index, batch):
+        turned = (x == 7).all().to(x.dtype)
+        return torch.stack([1 - turned, turned]).expand(int(batch.max()) + 1, 2)
+
+    zorro = Zorro.of_graphs(model, graphs, keep=("nodes",), tau=0.93)
+    measured = zorro.fidelity(number, nodes=[], samples=1000)
+    assert abs(measured.value - 7 / 8) < 0.05
+    assert zorro.explain(number).nodes == (0,)

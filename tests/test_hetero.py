@@ -365,7 +365,7 @@ def test_a_model_without_scores_for_the_type_is_refused():
     def of_papers(x_dict, edge_index_dict):
         return {"paper": model(x_dict, edge_index_dict)["paper"]}
 
-    with pytest.raises(ModelError, match="returns no scores for 'author'"):
+    with pytest.raises(ModelError, match=r"^the model returns no scores for 'author'"):
         Zorro.of_hetero(of_papers, data, "author").explain(0)
 
 

@@ -78,3 +78,37 @@ def test_a_link_that_is_asked_about_leaves_other_relations_alone(directed):
     found = answered(rated, (0, 0), edge_presence=0.0)
     assert found.edges[viewed] == ((0, 0),)
     assert found.edges[rated] == ()
+
+
+def test_the_way_back_follows_where_papers_cite_one_another():
+    """Between nodes of one type each citation has its own way back, its reverse another one."""
+    data = HeteroData()
+    data["paper"].x = torch.randn(4, 2, generator=torch.Generator().manual_seed(1))
+    cites, back = ("paper", "cites", "paper"), ("paper", "rev_cites", "paper")
+    data[cites].edge_index = torch.tensor([[0, 1, 2, 3, 3], [1, 0, 1, 2, 3]])
+    data[back].edge_index = data[cites].edge_index.flip(0)
+
+    def model(x_dict, edge_index_dict):
+        """Scores tell citations without their way back, and how often a paper is cited."""
+        papers = len(x_dict["paper"])
+        one, other = torch.zeros(2, papers, papers)
+        one[tuple(edge_index_dict[cites])] = 1.0
+        other[tuple(edge_index_dict[back].flip(0))] = 1.0
+        more, broken = one.sum(0) - 0.5, 9 * (one - other).abs().sum().expand(papers)
+        return torch.stack([more, -more, broken], dim=1)
+
+    zorro = Zorro.of_hetero(model, data, "paper", keep=("edges",))
+    cited = [tuple(pair) for pair in data[cites].edge_index.t().tolist()]
+    assert zorro.fidelity(1, edges={cites: cited}).value == 1.0
+    for kept in ([], [(0, 1)], [(1, 0)]):
+        measured = zorro.fidelity(1, edges={cites: kept}, samples=400)
+        plain = plain_share(model, data, "paper", 1, {"edges": {cites: kept}}, samples=400)
+        assert_same_share(measured, *plain)
+        turned = [(v, u) for u, v in kept]
+        assert zorro.fidelity(1, edges={back: turned}, samples=400) == measured
+    for node in range(3):
+        found = zorro.explain(node)
+        assert set(found.edges[cites]) <= set(cited)
+        assert found.status in ("certified", "nothing needed")
+        plain = plain_share(model, data, "paper", node, as_kept(found))
+        assert_same_share(found.fidelity, *plain)

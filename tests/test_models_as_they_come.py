@@ -505,3 +505,33 @@ def test_half_precision_is_traced_and_hits_are_the_models(graph, dtype, sparse, 
     assert explanation.evaluator == "traced"
     assert explanation.probability <= 1
     assert as_a_loop_finds(model, x, edge_index, explanation)
+
+
+def test_layers_that_no_input_has_reached_are_left_alone(graph):
+    """A lazy layer of a type or a branch that is not used never learns its size."""
+    torch.manual_seed(1)
+    net = trained(Net())
+    expected = Zorro(net, *graph, **QUICK).explain(QUERY)
+    net.unused = nn.LazyLinear(3)
+    found = Zorro(net, *graph, **QUICK).explain(QUERY)
+    assert (found.nodes, found.features) == (expected.nodes, expected.features)
+    assert found.evaluator == "traced"
+
+
+class ClassAlone(Net):
+    """One for the class, and zero for the others: steps, which have no gradient."""
+
+    def forward(self, x, edge_index):
+        return nn.functional.one_hot(super().forward(x, edge_index).argmax(1), CLASSES).float()
+
+
+@pytest.mark.parametrize("keep", [("nodes", "features"), ("edges",), ("nodes", "edges")])
+def test_scores_without_a_gradient_are_searched_by_what_is_tested(graph, keep):
+    torch.manual_seed(1)
+    net = trained(ClassAlone()).eval()
+    sets = {
+        evaluator: Zorro(net, *graph, keep=keep, evaluator=evaluator, **QUICK).explain(QUERY)
+        for evaluator in ("traced", "any-model")
+    }
+    assert sets["traced"].selected == sets["any-model"].selected
+    assert sets["traced"].status in ("certified", "nothing needed")

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch_geometric import nn as pyg
 from torch_geometric.utils import degree
 
@@ -257,6 +258,73 @@ class FarthestDegrees(nn.Module):
         return scores
 
 
+class LargePart(nn.Module):
+    """Whether a node is joined to a third of all nodes, and its neighbours' features."""
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        self.lin = nn.Linear(2 * features + 1, classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Return class scores."""
+        sender, receiver = edge_index
+        part = torch.arange(len(x), dtype=torch.float)  # the least number that arrives
+        for _ in range(12):
+            part = part.scatter_reduce(0, receiver, part[sender], "amin")
+        size = degree(part.long(), len(x))[part.long()]
+        heard = torch.zeros_like(x).index_add(0, receiver, x[sender])
+        is_large = 2 * (3 * size > len(x)).to(x.dtype).unsqueeze(1)
+        scores: Tensor = self.lin(torch.cat([x, heard, is_large], dim=1))
+        return scores
+
+
+class MeanByHand(nn.Module):
+    """A mean over neighbours, which is not a number where there is none."""
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        self.lin = nn.Linear(2 * features, classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Return class scores."""
+        sender, receiver = edge_index
+        total = torch.zeros_like(x).index_add(0, receiver, x[sender])
+        count = degree(receiver, len(x)).clamp(min=1.0 if self.training else 0.0)
+        scores: Tensor = self.lin(torch.cat([x, total / count.unsqueeze(1)], dim=1))
+        return scores
+
+
+class ClassAlone(nn.Module):
+    """One for the class and zero for others, which has no gradient."""
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        self.model = _gcn(features, classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Return class scores."""
+        scores: Tensor = self.model(x, edge_index)
+        if self.training:
+            return scores
+        return functional.one_hot(scores.argmax(1), scores.size(1)).float()
+
+
+class ByPlace(nn.Module):
+    """Messages weigh by where their edge stands in the list."""
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        self.lin = nn.Linear(2 * features, classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Return class scores."""
+        sender, receiver = edge_index
+        weight = torch.arange(len(sender), dtype=x.dtype).cos().unsqueeze(1)
+        heard = torch.zeros_like(x).index_add(0, receiver, weight * x[sender])
+        scores: Tensor = self.lin(torch.cat([x, heard], dim=1))
+        return scores
+
+
 def _classes(kind: Callable[..., nn.Module], **options: Any) -> Callable[[Graph], nn.Module]:
     return lambda graph: kind(graph.features, CLASSES, **options)
 
@@ -340,6 +408,29 @@ EDGE_ZOO = [
         Entry("far", graphs.citation, _classes(FarthestDegrees), size=100),
         _edges(),
         quick=True,
+    ),
+    EdgeEntry(
+        "edges: in a large part",
+        Entry("part", graphs.citation, _classes(LargePart), size=60),
+        _edges(),
+        quick=True,
+    ),
+    EdgeEntry(
+        "edges: NaN where no edge is left",
+        Entry("mean", graphs.citation, _classes(MeanByHand)),
+        _edges(),
+        quick=True,
+    ),
+    EdgeEntry(
+        "edges: the class alone",
+        Entry("alone", graphs.citation, _classes(ClassAlone)),
+        _edges(),
+        quick=True,
+    ),
+    EdgeEntry(
+        "edges: edges by their place",
+        Entry("place", graphs.citation, _classes(ByPlace), size=60),
+        _edges(),
     ),
     EdgeEntry("edges: value of nodes", _value("GCN of nodes"), _edges(), quick=True),
     EdgeEntry("edges: value of nodes, up", _value("GCN of nodes, up"), _edges(edge_presence=0.3)),

@@ -260,8 +260,10 @@ def _redrawn(
 
 
 def predicted_class(output: Tensor, node: int, threshold: float) -> int:
-    """Return the class that an output (N, C), (N, 1) or (N,) gives a node."""
+    """Return the class that an output (N, C), (N, 1) or (N,) gives a node; −1 if it is NaN."""
     scores = output[node].flatten()
+    if scores.isnan().any():
+        return -1
     return int(scores > threshold) if scores.numel() == 1 else int(scores.argmax())
 
 

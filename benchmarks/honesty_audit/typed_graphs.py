@@ -218,6 +218,22 @@ def cites() -> Typed:
     return Typed(data, "paper", _classes(heard), ((relation, relation),))
 
 
+CITES, CITED = ("paper", "cites", "paper"), ("paper", "cited_by", "paper")
+
+
+def cited() -> Typed:
+    """Papers cite papers, some one another; that they are cited is a relation of its own."""
+    graph = featured()
+    papers = int(graph.data["paper"].num_nodes)
+    once = torch.randint(papers, (2, 70), generator=_die(9))
+    forth = _distinct(torch.cat([once, once[:, :30].flip(0)], dim=1))
+    graph.data[CITES].edge_index, graph.data[CITED].edge_index = forth, forth.flip(0)
+    x = graph.data["paper"].x[:, :CLASSES]
+    heard = x.index_add(0, forth[1], x[forth[0]]).index_add(0, forth[0], -0.7 * x[forth[1]])
+    ways = (*graph.ways, (CITES, CITED))
+    return replace(graph, target="paper", y=_classes(heard), ways=ways)
+
+
 ROAD, SERVES, SERVED = (
     ("city", "road", "city"),
     ("depot", "serves", "city"),

@@ -10,7 +10,17 @@ from torch import Tensor, nn
 from torch_geometric import nn as pyg
 from torch_geometric.data import HeteroData
 
-from honesty_audit.typed_graphs import BOUGHT, CLASSES, HOLDS, IN, WRITTEN, Relation, Typed
+from honesty_audit.typed_graphs import (
+    BOUGHT,
+    CITED,
+    CITES,
+    CLASSES,
+    HOLDS,
+    IN,
+    WRITTEN,
+    Relation,
+    Typed,
+)
 
 HIDDEN = 8
 Features = dict[str, Tensor]
@@ -283,6 +293,44 @@ class Paths(nn.Module):
         to_author[author, paper] = 1.0
         paths = to_author @ to_paper
         scores: Tensor = paths @ self.lin(x_dict["venue"]) + self.own(x_dict["author"])
+        return scores
+
+
+class Differs(nn.Module):
+    """Papers hear those that cite them, less those that they cite: the two must go together."""
+
+    def __init__(self, graph: Typed) -> None:
+        super().__init__()
+        self.own, self.first = nn.Linear(6, CLASSES), nn.Linear(6, CLASSES)
+        self.second, self.count = nn.Linear(6, CLASSES), nn.Linear(2, CLASSES)
+
+    def forward(self, x_dict: Features, edge_index_dict: Edges) -> Tensor:
+        """Return class scores of papers."""
+        x = x_dict["paper"]
+        scores: Tensor = self.own(x)
+        counts = []
+        for relation, lin in ((CITES, self.first), (CITED, self.second)):
+            sender, receiver = edge_index_dict[relation]
+            scores = scores.index_add(0, receiver, lin(x)[sender])
+            counts.append(torch.zeros(len(x)).index_add(0, receiver, torch.ones(len(sender))))
+        return scores + self.count(torch.stack(counts, dim=1))
+
+
+class MeanByHand(nn.Module):
+    """A mean over an author's papers, which is not a number where there is none."""
+
+    def __init__(self, graph: Typed) -> None:
+        super().__init__()
+        self.lin = nn.Linear(10, CLASSES)
+
+    def forward(self, x_dict: Features, edge_index_dict: Edges) -> Tensor:
+        """Return class scores of authors."""
+        paper, author = edge_index_dict[WRITTEN]
+        authors, papers = x_dict["author"], x_dict["paper"]
+        total = torch.zeros(len(authors), 6).index_add(0, author, papers[paper])
+        count = torch.zeros(len(authors), 1).index_add(0, author, torch.ones(len(author), 1))
+        least = 1.0 if self.training else 0.0
+        scores: Tensor = self.lin(torch.cat([authors, total / count.clamp(min=least)], dim=1))
         return scores
 
 

@@ -149,6 +149,8 @@ class TypedCase:
 
     def _answer(self, data: HeteroData, query: Any) -> float:
         scores = self.output(data, query).flatten()
+        if scores.isnan().any():
+            return float("nan")
         if scores.numel() > 1:
             return float(scores.argmax())
         if "threshold" in self.options:
@@ -694,6 +696,24 @@ KINDS = [
         G.by_number,
         SAGE,
         _keep("features", "edges", feature_groups={"paper": [[0, 1, 2], [3, 5]]}),
+    ),
+    TypedEntry("types: citations and their reverse, edges", G.cited, SAGE, _keep("edges")),
+    TypedEntry(
+        "types: citations and their reverse, differences, edges",
+        G.cited,
+        _made(typed_models.Differs),
+        _keep("edges"),
+        quick=True,
+    ),
+    TypedEntry(
+        "types: citations and their reverse, nodes and edges",
+        G.cited,
+        _made(typed_models.Differs),
+        _keep("nodes", "edges"),
+    ),
+    TypedEntry("types: HGT, citations and their reverse, edges", G.cited, HGT, _keep("edges")),
+    TypedEntry(
+        "types: NaN alone, edges", G.featured, _made(typed_models.MeanByHand), _keep("edges")
     ),
     TypedEntry("types: one type, edges", G.cites, _convolved(_gcn), _keep("edges")),
     TypedEntry(

@@ -34,7 +34,7 @@ from zorro.question.options import EdgeEffect, EdgeNoiseName, Search, check_para
 from zorro.question.reading import Output
 from zorro.question.readout import Readout
 from zorro.search import OnStep, unwatched
-from zorro.search.guarding import DOUBTFUL, guarded, on_a_sufficient_cut
+from zorro.search.guarding import guarded, most_guarded, on_a_sufficient_cut
 from zorro.search.inquiry import budget_of, fresh_samples
 
 Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data | HeteroData
@@ -708,7 +708,9 @@ class Zorro:
     ) -> ComputationalGraph:
         source = self._ready.source
         event = source.decision(graph, comparison).event(graph.scores, graph.asked)
-        evaluator = self._ready.bench.evaluator(graph, event, range(DOUBTFUL), searches=False)
+        evaluator = self._ready.bench.evaluator(
+            graph, event, range(most_guarded(graph)), searches=False
+        )
         return guarded(source, graph, evaluator, evaluator.nothing)
 
 

@@ -212,3 +212,27 @@ def test_that_the_context_of_a_large_cut_matters_is_seen():
     graph = Extractor(Predictor(model), Graph(x, edge_index), hops=1).extract(5)
     assert graph.x.numel() > 1 << 20
     assert graph.context_matters
+
+
+class FarEdges(nn.Module):
+    """Class 1 where none of the edges between marked nodes is left, class 0 otherwise."""
+
+    def forward(self, x, edge_index, mark):
+        is_far = mark[edge_index].all(0)
+        broken = (mark.any() & ~is_far.any()).to(x.dtype)
+        near = torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]])
+        return torch.stack([1 - broken, broken], 0).expand(len(x), 2) + 0 * near[:, :2]
+
+
+@pytest.mark.parametrize("query", range(20, 28))
+def test_far_edges_that_matter_in_few_samples_are_found(query):
+    """Three edges at the other end of a ring are all missing in one of eight samples."""
+    x, edge_index = a_ring()
+    mark = torch.zeros(NODES, dtype=torch.bool)
+    mark[90:94] = True
+    zorro = Zorro(FarEdges(), x, edge_index, model_kwargs={"mark": mark}, keep=("edges",), tau=0.93)
+    explanation = zorro.explain(query)
+    assert explanation.certified
+    assert {(90, 91), (91, 92), (92, 93)} & set(explanation.edges)
+    measured = zorro.fidelity(query, edges=[], samples=1000)
+    assert abs(measured.value - 7 / 8) < 0.05

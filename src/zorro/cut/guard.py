@@ -73,7 +73,7 @@ class Guard:
     ) -> Sequence[Structure | None]:
         """Return the edges of a part, sample by sample: those of the cut as given, others drawn.
 
-        In every second sample all others are there.
+        In every fourth sample all others are there.
         """
         noise = self._model.edges
         if given is None or not isinstance(noise, EdgeNoise):
@@ -86,7 +86,7 @@ class Guard:
             samples=samples,
         )
         # Where all others are there it shows most what a few draws even out, as how many they are.
-        is_drawn = torch.arange(len(samples), device=part.nodes.device).unsqueeze(1) % 2 == 0
+        is_drawn = torch.arange(len(samples), device=part.nodes.device).unsqueeze(1) % 4 != 1
         others = EdgesOfSamples(
             drawn.present | ~is_drawn,
             None if drawn.donors is None else torch.ones_like(drawn.present),

@@ -28,20 +28,31 @@ class TypedEdges:
 
     Args:
         relation: (e,) the relation, the same for both directions of an edge.
-        one_way: (e,) bool, whether its relation has no way back.
+        leads: (e,) bool, whether a column's nodes stand in the order in which its edge is named,
+            whatever their numbers are.
+        leads_back: (e,) bool, whether they stand in the other order.
         count: of relations.
     """
 
     relation: Tensor
-    one_way: Tensor
+    leads: Tensor
+    leads_back: Tensor
     count: int
 
     @classmethod
     def of(cls, numbers: Tensor, types: Types) -> TypedEdges:
         """Return which relation, as an element, each column is of, by the numbers (e,) of all."""
+        relations = range(len(types.relations))
+        leads_back = [types.leads_back(each) for each in relations]
+        leads = [types.has_direction(each) and not leads_back[each] for each in relations]
+
+        def of_columns(by_relation: Sequence[int]) -> Tensor:
+            return torch.tensor(by_relation, device=numbers.device)[numbers]
+
         return cls(
-            torch.tensor(types.element_of, dtype=torch.long, device=numbers.device)[numbers],
-            torch.tensor(types.one_way, dtype=torch.bool, device=numbers.device)[numbers],
+            of_columns(types.element_of).long(),
+            of_columns(leads).bool(),
+            of_columns(leads_back).bool(),
             len(types.joined),
         )
 
@@ -59,7 +70,8 @@ class EdgeElements:
 
     Args:
         of_column: (e,) each column's element.
-        ends: (m, 2) the nodes of each element by their ids; of undirected ones the smaller first.
+        ends: (m, 2) the nodes of each element by their ids; of undirected ones the smaller first,
+            of those that a relation leads along and another one back in the order of the first.
         number: (m,) which of several between the same nodes it is; with several relations, the
             relation plus as many times their count.
         nodes: how many the whole graph has.
@@ -96,15 +108,15 @@ class EdgeElements:
             typed: which column is of which relation, where there are several.
         """
         sender, receiver = edge_index.cpu().numpy()
-        is_one_way = np.full(sender.size, directed)
+        leads, leads_back = np.full(sender.size, directed), np.full(sender.size, False)
         relation, relations = np.zeros(sender.size, dtype=np.int64), 1
         if typed is not None:
-            is_one_way, relation = typed.one_way.cpu().numpy(), typed.relation.cpu().numpy()
-            relations = typed.count
-        low = np.where(is_one_way, sender, np.minimum(sender, receiver))
-        high = np.where(is_one_way, receiver, np.maximum(sender, receiver))
+            leads, leads_back = typed.leads.cpu().numpy(), typed.leads_back.cpu().numpy()
+            relation, relations = typed.relation.cpu().numpy(), typed.count
+        turned_columns = leads_back | (~leads & (sender > receiver))
+        low = np.where(turned_columns, receiver, sender)
+        high = np.where(turned_columns, sender, receiver)
         # The last key counts first: nodes, direction, then attributes, then the place itself.
-        turned_columns = sender > low
         place = np.arange(sender.size)
         order = np.lexsort([place, *_columns(attributes), turned_columns, relation, high, low])
         low, high, turned = low[order], high[order], turned_columns[order]

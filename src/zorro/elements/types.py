@@ -118,6 +118,20 @@ class Types:
         """For each relation the place of its element among those that are."""
         return tuple(self.joined.index(own) for own in self.back)
 
+    def has_direction(self, number: int) -> bool:
+        """Whether edges of a relation between nodes of one type have a direction.
+
+        They have none where their ways back are edges of the same relation. Where nodes are of two
+        types it is these that tell the ends of an edge apart.
+        """
+        source, _, target = self.relations[number]
+        has_another_back = source == target and self.back.count(self.back[number]) > 1
+        return self.one_way[number] or has_another_back
+
+    def leads_back(self, number: int) -> bool:
+        """Whether a relation between nodes of one type leads back along another one."""
+        return self.has_direction(number) and self.back[number] != number
+
     def relation_of(self, number: int) -> Relation:
         """Return the relation that an element of relations, by its place, is called by."""
         return self.relations[self.joined[number]]

@@ -30,7 +30,11 @@ DEFAULT_MEMORY = 1 << 30  # bytes
 # On a CPU larger batches only leave the caches; measured on Cora, 30–100 MB is fastest.
 _CPU_BATCH = 1 << 26
 _TRIED_SAMPLES = 3  # on which a column without a gradient is tried
-_UNLIKE = 3  # samples that are run together to see whether each comes out as if it were alone
+# Samples that are run together to see whether each comes out as if it were alone: at least so many
+# where their edges differ, and more where that is cheap, for what they share may matter in few.
+_UNLIKE = 3
+_MOST_UNLIKE = 128
+_NUMBERS_ALONE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -537,11 +541,12 @@ class BatchedEvaluator(Evaluator):
     def _unlike_copies(self) -> tuple[Tensor, EdgesOfSamples | None]:
         """Return inputs (b, n, d), and edges where they may differ, that are not alike.
 
-        The true one, and a sample with nothing kept; several where their features may be the same
+        The true one, and samples with nothing kept: several where their features may be the same
         and edges alone tell them apart.
         """
         edges = self.edges_under(self.nothing)
-        few = 1 if edges is None else min(_UNLIKE, self.samples)
+        cheap = min(_MOST_UNLIKE, self._copies - 1, _NUMBERS_ALONE // self.graph.x.numel())
+        few = min(self.samples, max(1 if edges is None else _UNLIKE, cheap))
         noisy = self._draws.matrices(torch.arange(few, device=self.device))
         true = self.edges_under(self.everything)
         return torch.cat([noisy, self._x.unsqueeze(0)]), EdgesOfSamples.joined(

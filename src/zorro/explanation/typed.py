@@ -217,7 +217,7 @@ def global_edges(
             u, v = _pair(f"{argument}[{key!r}][{place}]", pair, key, types)
             ends = (u, v) if relation == key else (v, u)
             both = [(relation, ends)]
-            if relation[0] == relation[2] and not types.one_way[number]:
+            if relation[0] == relation[2] and not types.has_direction(number):
                 both.append((relation, (ends[1], ends[0])))
             matching = [edge for each in both for edge in by_ends.get(each, [])]
             if not matching and not elsewhere(types.node(key[0], u), types.node(key[2], v)):

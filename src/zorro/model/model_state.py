@@ -65,7 +65,8 @@ class Weights:
 
 def holds_inference_tensors(model: nn.Module) -> bool:
     """Whether a model was made under `torch.inference_mode()` and can give no gradient."""
-    return any(tensor.is_inference() for tensor in chain(model.parameters(), model.buffers()))
+    tensors = chain(model.parameters(), model.buffers())
+    return any(tensor.is_inference() for tensor in tensors if _is_made(tensor))
 
 
 def node_level_state(model: nn.Module, num_nodes: int) -> list[str]:

@@ -69,7 +69,7 @@ class Predictor:
         with undisturbed(self.model), torch.set_grad_enabled(differentiable), masks:
             try:
                 output = self.model(x, edge_index, **kwargs)
-            except (torch.OutOfMemoryError, InputError):
+            except (torch.OutOfMemoryError, InputError, ModelError):
                 raise
             except Exception as error:
                 raise ModelError(

@@ -33,8 +33,9 @@ class Predicts:
     a: int
 
     def happens(self, scores: Tensor) -> Tensor:
-        """Whether a has the highest score."""
-        return scores.argmax(-1) == self.a
+        """Whether a has the highest score, which no class has where one is NaN."""
+        # NaN is what `argmax` takes for the highest, so where a is that, its score would be NaN.
+        return (scores.argmax(-1) == self.a) & ~scores[..., self.a].isnan()
 
     def log_probability(self, scores: Tensor) -> Tensor:
         """The log of a's probability."""
@@ -75,8 +76,8 @@ class PredictsOtherThan:
     b: int
 
     def happens(self, scores: Tensor) -> Tensor:
-        """Whether another class has the highest score."""
-        return scores.argmax(-1) != self.b
+        """Whether another class has the highest score, which none has where one is NaN."""
+        return (scores.argmax(-1) != self.b) & ~scores.amax(-1).isnan()
 
     def log_probability(self, scores: Tensor) -> Tensor:
         """The log of the others' probability."""
@@ -134,8 +135,8 @@ class IsAmongTheFirst:
     k: int
 
     def happens(self, scores: Tensor) -> Tensor:
-        """Whether fewer than k others are as high."""
-        return (scores[..., 1:] >= scores[..., :1]).sum(-1) < self.k
+        """Whether fewer than k others are as high; NaN is below nothing, and nothing below it."""
+        return (~(scores[..., 1:] < scores[..., :1])).sum(-1) < self.k
 
     def log_probability(self, scores: Tensor) -> Tensor:
         """The log of its probability against the k-th of the others."""

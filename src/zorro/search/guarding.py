@@ -16,8 +16,11 @@ from zorro.evaluation.evaluator import Evaluator
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-_GUARDED = 2  # samples that are evaluated again where all else is redrawn too
-DOUBTFUL = 8  # where it is not clear that nothing else matters
+_GUARDED = 2  # samples, at least, that are evaluated again where all else is redrawn too
+_DOUBTFUL = 8  # where it is not clear that nothing else matters
+_MOST_GUARDED = 128  # what lies far away may matter in few of them
+_NUMBERS = 1 << 24  # that passes over the graph may handle for more than the least
+_IN_A_PASS = 1 << 22
 _LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what is read
 
 
@@ -80,7 +83,22 @@ def _agrees(
     # A cut whose context was left out is compared with what lies around it.
     is_cut_bare = graph.context.numel() == 0 and not graph.holds_all
     on_the_cut = is_known and graph.x.numel() > _LARGE and not is_cut_bare
-    count = DOUBTFUL if is_doubtful else 1 if on_the_cut else _GUARDED
+    count = 1
+    if not on_the_cut:
+        count = _DOUBTFUL if is_doubtful else _GUARDED
+    if not evaluator.reads_candidates_only:
+        count = max(count, _cheap(graph))
     inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
     again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
     return source.predictor.close(again, scores)
+
+
+def most_guarded(graph: ComputationalGraph) -> int:
+    """Return of how many samples a claim about a cut may be evaluated again."""
+    return max(_DOUBTFUL, _cheap(graph))
+
+
+def _cheap(graph: ComputationalGraph) -> int:
+    """Return how many samples take little time where the model is run anyway, not traced."""
+    numbers = min(_IN_A_PASS, graph.num_nodes * graph.x.size(1))
+    return min(_MOST_GUARDED, _NUMBERS // numbers)

@@ -388,10 +388,13 @@ class TracedEvaluator(Evaluator):
         columns = present[:, self.graph.edges.of_column].t().to(self._x.dtype)  # (e, b)
         return Presence(columns.requires_grad_(differentiable))
 
-    def gains(self, selection: Selection) -> Gains:
+    def gains(self, selection: Selection) -> Gains | None:
         """Return what each element would add, from a backward pass through the traced model."""
         base = self._base(selection, recorded=self._features_vary)  # the best are tested next
-        gradients, of_edges = self._gradients(base)  # of each entry, (q, S, h)
+        known = self._gradients(base)
+        if known is None:
+            return self._batched.gains(selection)  # which tells what is to be tested
+        gradients, of_edges = known  # of each entry, (q, S, h)
         found: dict[Kind, Tensor] = {}
         if self._features_vary:
             nodes, features = torch.zeros_like(self._x[:, 0]), torch.zeros_like(self._x[0])
@@ -403,10 +406,11 @@ class TracedEvaluator(Evaluator):
             found.update(self.space.by_kind_of_edges(of_edges / self.samples))
         return found
 
-    def _gradients(self, base: _Base) -> tuple[dict[fx.Node, Tensor], Tensor | None]:
+    def _gradients(self, base: _Base) -> tuple[dict[fx.Node, Tensor], Tensor | None] | None:
         """Return the gradient of the event's log-probability for each entry's states.
 
         And what each edge (m,) would add to it, over the samples in which it is missing by chance.
+        None where the scores have no gradient, as those of a model that gives the class alone.
         """
         parts: list[tuple[Tensor, ...]] = []
         total: Tensor | None = None
@@ -423,6 +427,8 @@ class TracedEvaluator(Evaluator):
                 if presence is not None:
                     watched.append(presence.columns)
                 scores = self._read(self._program.run(given, presence=presence))
+                if not scores.requires_grad:
+                    return None
                 aim = self.event.log_probability(scores).sum()
                 # A model may take no notice of its edges.
                 found = torch.autograd.grad(aim, watched, materialize_grads=True)
