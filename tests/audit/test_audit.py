@@ -71,6 +71,21 @@ def test_far_larger_than_the_median_of_its_class_is_told():
     assert reasons[21] == ("far larger",)
 
 
+def test_where_most_need_nothing_little_is_not_far_larger():
+    nothing = [answered(n, 1, nodes=(), features=(), status="nothing needed") for n in range(1, 9)]
+    audited = audit([*nothing, answered(21, 1, nodes=(21,), features=(0,))])
+    reasons = {one.key: one.reasons for one in audited.suspicious}
+    assert reasons[21] == ("single feature",)
+
+
+def test_a_single_neighbour_is_an_alarm_only_beyond_chance():
+    """Without the graph nobody knows how often a node would be kept by chance."""
+    some = [answered(n, 1, nodes=(n, 30), features=(0, 1)) for n in range(1, 25)]
+    [told] = [one for one in audit(some).findings if one.kind == "single neighbour"]
+    assert told.gravity == "notice"
+    assert told.text.endswith("how often sets would keep it by chance is not known here.")
+
+
 def test_right_and_wrong_answers_are_compared_as_scipy_does():
     rng = np.random.default_rng(0)
     explanations = []

@@ -105,6 +105,26 @@ def test_edges_are_told_by_their_relation(desk, explorer, runs):
     assert button.get_attribute("aria-pressed") in ("true", "false")
 
 
+def test_what_is_kept_of_types_and_relations_is_drawn(desk, explorer, runs):
+    """Nodes of a kept type are full, edges of a kept relation are thick, and the rest is not."""
+    found = runs[2].explanation(5)
+    explorer("run=2&node=5")
+    desk.wait_for_selector(".your-set")
+    names = [node.name for node in found.types.nodes]
+    drawn = desk.evaluate(
+        "[...document.querySelectorAll('.board .nodes > g')].map(each => "
+        "[Number(each.dataset.node), each.classList.contains('whole')])"
+    )
+    assert all(
+        is_whole == (found.types.local(node)[0] in found.node_types) for node, is_whole in drawn
+    )
+    assert len(names) == 3
+    thick = desk.locator(".board .edges line.kept").count()
+    assert (thick > 0) == bool(found.selected["relations"])
+    description = desk.get_attribute(".board svg.scene", "aria-label")
+    assert "kept fixed: all" not in description
+
+
 def test_types_and_relations_are_dropped(desk, explorer, runs):
     found = runs[2].explanation(5)
     dropped, *rest = found.node_types

@@ -40,6 +40,22 @@ def test_names_are_kept_and_shown(run, files, tmp_path):
     assert "word a" in full.out
 
 
+def test_long_names_leave_room_for_what_is_claimed(run, checkpoint, tmp_path):
+    """They are cut in the middle, and fidelity, status and marks stay in the table."""
+    long = "A very long title of one of the proceedings that everybody knows, volume"
+    titles = "\n".join(f"{long} {number}" for number in range(40))
+    (tmp_path / "nodes.txt").write_text(titles, encoding="utf-8")
+    (tmp_path / "classes.txt").write_text(f"{long} small\n{long} large\n", encoding="utf-8")
+    names = ("--node-names", "nodes.txt", "--class-names", "classes.txt")
+    result = run("explain", "--checkpoint", checkpoint, "--nodes", "5,25", *names)
+    assert result.code == 0, result.err
+    _, rows = result.out.split("fidelity [95%]", 1)
+    assert "search" in rows.splitlines()[0]
+    five = next(line for line in rows.splitlines() if "volume 5 " in line)
+    assert "small ✓" in five
+    assert "certified" in five
+
+
 def test_the_page_has_the_runs_names(run, files, tmp_path):
     run("explain", *files, "--nodes", "5,25", "--out", "made")
     assert run("report", "made").code == 0

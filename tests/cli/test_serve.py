@@ -18,6 +18,9 @@ import pytest
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zorro-gnn[web]'")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'zorro-gnn[web]'")
 
+from zorro import open_run
+from zorro.cli.serve import _served
+
 SECONDS_TO_START = 240
 SECONDS_TO_END = 60  # on a busy machine
 
@@ -203,3 +206,15 @@ def test_without_the_extra_the_line_to_run_is_said(run, made, monkeypatch):
     result = run("serve", made)
     assert result.code == 1
     assert "pip install 'zorro-gnn[web]'" in result.err
+
+
+def test_a_run_that_names_no_model_is_served_with_the_one_that_is_named(made, checkpoint, tmp_path):
+    """As runs that were made in Python are, where the weights have no record either."""
+    manifest = tmp_path / made / "manifest.json"
+    told = json.loads(manifest.read_text())
+    told["asked"].pop("named")
+    manifest.write_text(json.dumps(told))
+    checkpoint.with_suffix(".json").unlink()
+    given = {"dataset": "graph.npz", "checkpoint": str(checkpoint)}
+    for models, is_live in (([], False), (["gcn"], True)):
+        assert _served(open_run(tmp_path / made), {}, trusted=models, given=given).live is is_live

@@ -7,6 +7,7 @@ from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation import Explanation, Versus
 from zorro.explanation.sentence import phrases
 from zorro.graph.names import Names
+from zorro.question import Query
 
 PAPERS = Names(node="paper", feature="word", classes=("Theory", "Neural Networks"))
 
@@ -28,6 +29,13 @@ def test_without_names_the_words_are_general():
         "The model says class 1 (p = .93) for node 7. Keeping 1 node × 1 feature fixed keeps that "
         "answer in ≥ 85 % of all random worlds (95 % sure)."
     )
+
+
+def test_the_node_that_was_asked_about_is_called_by_its_type():
+    of_author = dataclasses.replace(
+        made_explanation(4, nodes=(7,)), query=Query("node", 4, types=("author",), firsts=(0,))
+    )
+    assert "The author itself is not among what is kept." in said(of_author)
 
 
 MEASURED = "in 79 % of 1,000 random worlds (95 % interval: 76.3 % to 81.5 %). Nothing is proved: "

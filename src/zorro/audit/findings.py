@@ -161,7 +161,10 @@ class _Teller:
             f"{_percent(use.share, self._compared(use))} of the explanations "
             f"{self._class(profile)}. One neighbour seems to stand for the class"
         )
-        return Finding("single neighbour", "alarm", f"{text}.", keys, use.share.value)
+        if use.expected is None:  # a venue of most papers is in most sets by chance alone
+            text += "; how often sets would keep it by chance is not known here"
+        gravity: Gravity = "alarm" if use.expected is not None else "notice"
+        return Finding("single neighbour", gravity, f"{text}.", keys, use.share.value)
 
     def _training(self, use: Use, profile: ClassProfile, cases: Sequence[Case]) -> Finding:
         keys = tuple(

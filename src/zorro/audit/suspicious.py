@@ -70,7 +70,10 @@ def suspicions_of(
             len(case.others) >= _FEWEST_OTHERS and case.homophily(predicted) < 0.5
         ),
         "single feature": lambda case: len(case.features) == 1,
-        "far larger": lambda case: case.size > TIMES_THE_MEDIAN * medians[case.answer],
+        "far larger": lambda case: (
+            # Where most need nothing, everything would be far more than that.
+            case.size > TIMES_THE_MEDIAN * max(1, medians[case.answer])
+        ),
         "not certified": lambda case: asks_for_proof and not case.explanation.certified,
     }
     found = [

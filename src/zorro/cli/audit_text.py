@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -12,13 +12,15 @@ from rich.table import Table
 from zorro.audit import Audit, ClassProfile, Share, Use
 from zorro.audit.findings import median_in_words
 from zorro.cli.terminal import show_fitted
-from zorro.explanation.written import percent, times
+from zorro.explanation.written import percent, shortened, times
 from zorro.graph.names import Names, label
 from zorro.runs import Run
 
 _MOST_FEATURES = 4
 _MOST_SUSPICIOUS = 10
 _MOST_GROUPS = 8
+_MOST_OF_A_NAME = 32
+_HEAD = 21  # of a name above a column of numbers
 _STYLES = {"alarm": "bold red", "notice": "yellow", "note": "blue"}
 
 
@@ -42,7 +44,7 @@ def show(audited: Audit, run: Run, names: Names, *, console: Console) -> None:
         console.print(
             f"\nExplanations that say the same: {len(audited.groups):,} groups", markup=False
         )
-        show_fitted(_groups(audited, names), console)
+        show_fitted(_groups(audited, run, names), console)
 
 
 def _findings(audited: Audit, console: Console) -> None:
@@ -62,18 +64,33 @@ def _classes(classes: Sequence[ClassProfile], names: Names) -> Table:
     table = _table("answer", "count", "right", "size", "rests on")
     for profile in classes:
         table.add_row(
-            escape("all" if profile.answer is None else names.of_class(profile.answer)),
+            escape(_answer(profile.answer, names)),
             f"{len(profile.keys):,}",
             "–" if profile.right is None else percent(profile.right.value),
             " × ".join(f"{size:g}" for size in profile.sizes.values()),
-            escape("; ".join(_used(use, names) for use in profile.features[:_MOST_FEATURES])),
+            escape("; ".join(_used(profile, names))),
         )
     return table
 
 
-def _used(use: Use, names: Names) -> str:
+def _used(profile: ClassProfile, names: Names) -> list[str]:
+    """Return what a class's explanations keep most: features, or nodes where they keep none."""
+    if profile.features:
+        return [_often(use, names.of_feature) for use in profile.features[:_MOST_FEATURES]]
+    return [_often(use, names.of_node) for use in profile.nodes[:_MOST_FEATURES]]
+
+
+def _often(use: Use, name: Callable[[int], str]) -> str:
     lift = "" if use.lift is None else f", ×{times(use.lift)}"
-    return f"{names.of_feature(int(use.what))} {percent(use.share.value)}{lift}"
+    return f"{_short(name(int(use.what)))} {percent(use.share.value)}{lift}"
+
+
+def _answer(answer: int | None, names: Names) -> str:
+    return "all" if answer is None else _short(names.of_class(answer))
+
+
+def _short(name: str) -> str:
+    return shortened(name, _MOST_OF_A_NAME)
 
 
 def _contrasts(audited: Audit) -> Table:
@@ -92,10 +109,12 @@ def _contrasts(audited: Audit) -> Table:
 def _confusion(audited: Audit, names: Names) -> Table:
     counts = {(cell.truth, cell.predicted): len(cell.keys) for cell in audited.cells}
     numbers = sorted({number for pair in counts for number in pair})
-    table = _table("", *(escape(label(names.classes, n) or str(n)) for n in numbers))
+    table = _table(
+        "", *(escape(shortened(label(names.classes, n) or str(n), _HEAD)) for n in numbers)
+    )
     for truth in numbers:
         row = [f"{counts[truth, n]:,}" if (truth, n) in counts else "·" for n in numbers]
-        table.add_row(escape(names.of_class(truth)), *row)
+        table.add_row(escape(_answer(truth, names)), *row)
     return table
 
 
@@ -106,18 +125,18 @@ def _suspicious(audited: Audit, run: Run) -> Table:
     return table
 
 
-def _groups(audited: Audit, names: Names) -> Table:
+def _groups(audited: Audit, run: Run, names: Names) -> Table:
     table = _table("count", "answer", "all keep", "typical")
     for group in audited.groups[:_MOST_GROUPS]:
         shared = ", ".join(
-            f"{names.of_feature(feature)} ({percent(count / len(group.keys))})"
+            f"{_short(names.of_feature(feature))} ({percent(count / len(group.keys))})"
             for feature, count in group.features
         )
         table.add_row(
             f"{len(group.keys):,}",
-            escape("all" if group.answer is None else names.of_class(group.answer)),
+            escape(_answer(group.answer, names)),
             escape(shared),
-            str(group.representative),
+            run.about.of_key(group.representative).label,
         )
     return table
 

@@ -90,6 +90,12 @@ def named_by(
     return {**named, "told": [Told("RUN", "", run.level)]}
 
 
+def names_no_model(run: Run) -> bool:
+    """Whether a run tells neither its model nor a checkpoint, whose record may."""
+    kept = run.manifest["asked"].get("named") or {}
+    return isinstance(kept, dict) and not (kept.get("model") or kept.get("checkpoint"))
+
+
 def refuse_code(model: object, file: Path, trusted: Collection[str]) -> None:
     """Raise `InputError` if a file names a model that would have to be imported, hence run."""
     name = str(model)

@@ -102,6 +102,10 @@ def show(
         f"them certified, {counts.failed} failed.",
         markup=False,
     )
+    if kept.added:
+        terminal.results.print(
+            f"{kept.added} of them were added later, one by one, in the explorer.", markup=False
+        )
     for failure in kept.failures():
         terminal.results.print(f"{failure.query}: {failure.error}", markup=False)
     _say_what_is_damaged(kept)

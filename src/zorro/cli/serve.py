@@ -45,9 +45,10 @@ def serve(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MODULE:CLASS",
-            help="A class of your own that runs were made with. It is imported, from the current "
-            "folder too; what only a run's files name is not. May be given several times.",
+            metavar="NAME|MODULE:CLASS",
+            help="The model of runs that name none; or a class of your own that runs were made "
+            "with. It is imported, from the current folder too; what only a run's files name is "
+            "not. May be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -133,7 +134,7 @@ def _served(
     Args:
         run: to serve.
         loaded: what other runs were made with, by their options.
-        trusted: classes that may be imported.
+        trusted: models that were named: of a run that names none, and classes that may be imported.
         given: what to take instead of what the run names.
     """
     from zorro.cli import made_with, model_and_data, naming
@@ -142,7 +143,10 @@ def _served(
     from zorro.show.web.served import Broken, Served
 
     try:
-        named: dict[str, Any] | None = naming.named_by(run, **(given or {}), trusted=trusted)
+        chosen = dict(given or {})
+        if len(trusted) == 1 and naming.names_no_model(run):
+            chosen["model"] = trusted[0]
+        named: dict[str, Any] | None = naming.named_by(run, **chosen, trusted=trusted)
         if named is None:
             _note(f"{run.path} does not name its data set: it is shown without its graph")
             return Served(run, missing="the run does not name its data set")

@@ -23,7 +23,7 @@ from zorro.elements import (
 )
 from zorro.errors import TROUBLESHOOTING
 from zorro.explanation.typed import listed_by_type
-from zorro.explanation.written import interval
+from zorro.explanation.written import interval, shortened
 from zorro.graph.names import LINK_CLASSES, Labels, LabelsByType, Names, label
 from zorro.question import Level
 
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 # What two classes are called where that follows from what is asked about.
 _CLASSES: Mapping[Level, Labels] = {"link": LINK_CLASSES}
+_RIGHT, _WRONG = " ✓", " ✗"
+_STYLES = {_RIGHT: "green", _WRONG: "red", "": ""}
+_BESIDE_NAMES = 72  # characters of a row that are no names
+_SHORTEST = 12  # to which names are cut
+_MOST_OF_A_NAME = 40
 _MOST_SHOWN_IN_FULL = 10
 _MOST_MEMBERS = 20
 # Statuses that people ask about, which are headings there.
@@ -57,7 +62,7 @@ def show(
         return
     parts: list[RenderableType] = [
         _heading(description, explanations[0]),
-        _overview(explanations, known),
+        _overview(explanations, known, console.width),
     ]
     if len(explanations) <= _MOST_SHOWN_IN_FULL:
         parts.append(_selected(explanations, known.names))
@@ -84,7 +89,7 @@ def _heading(description: str, first: Explanation) -> str:
     )
 
 
-def _overview(explanations: Sequence[Explanation], known: Known) -> Table:
+def _overview(explanations: Sequence[Explanation], known: Known, width: int) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     confidence = explanations[0].fidelity.confidence
     kind, size = explanations[0].query.kind, " × ".join(explanations[0].selected)
@@ -93,17 +98,36 @@ def _overview(explanations: Sequence[Explanation], known: Known) -> Table:
     table.add_column(f"fidelity [{confidence:.0%}]", no_wrap=True)
     table.add_column("search")
     table.add_column("seconds", justify="right", no_wrap=True)
-    for e in explanations:
+    named = [
+        (_query(e, known.names), _predicted(e, known.names), *_truth(e, known))
+        for e in explanations
+    ]
+    most = _most_that_fits(
+        [max(len(row[at]) for row in named) for at in range(3)], width - _BESIDE_NAMES
+    )
+    for e, (query, predicted, truth, mark) in zip(explanations, named, strict=True):
         table.add_row(
-            _query(e, known.names),
-            _predicted(e, known.names),
-            _truth(e, known),
+            shortened(query, most),
+            shortened(predicted, most),
+            Text(f"{shortened(truth, most)}{mark}", style=_STYLES[mark]),
             " × ".join(str(len(e.elements(kind))) for kind in e.selected),
             interval(e.fidelity),
             e.status,
             f"{e.seconds:.1f}",
         )
     return table
+
+
+def _most_that_fits(lengths: Sequence[int], room: int) -> int:
+    """Return the most characters of a name with which columns of names fit beside each other."""
+    return next(
+        (
+            most
+            for most in range(max(lengths), _SHORTEST, -1)
+            if sum(min(length, most) for length in lengths) <= room
+        ),
+        _SHORTEST,
+    )
 
 
 def sizes_in_words(sizes: Mapping[str, float]) -> str:
@@ -138,10 +162,11 @@ def _class(explanation: Explanation, number: int, names: Names) -> str:
     return label(names.classes or _CLASSES.get(level, ()), number) or str(number)
 
 
-def _truth(explanation: Explanation, known: Known) -> Text:
+def _truth(explanation: Explanation, known: Known) -> tuple[str, str]:
+    """Return what is true, and a mark that says whether the answer is that, if it can be."""
     true = None if known.truth is None else known.truth.get(explanation.query.key)
     if true is None:
-        return Text("unknown", style="dim")
+        return "unknown", ""
     is_class = isinstance(true, int) and explanation.predicted_class is not None
     if explanation.query.level in _CLASSES:
         named = label(_CLASSES[explanation.query.level], int(true))
@@ -149,10 +174,8 @@ def _truth(explanation: Explanation, known: Known) -> Text:
         named = label(known.names.classes, int(true)) if is_class else None
     shown = named or (str(true) if isinstance(true, int) else f"{true:.4g}")
     if not _can_be_right(explanation):
-        return Text(shown)
-    if true == explanation.predicted_class:
-        return Text(f"{shown} ✓", style="green")
-    return Text(f"{shown} ✗", style="red")
+        return shown, ""
+    return shown, _RIGHT if true == explanation.predicted_class else _WRONG
 
 
 def _can_be_right(explanation: Explanation) -> bool:
@@ -183,7 +206,8 @@ def _selected(explanations: Sequence[Explanation], names: Names) -> Table:
     for kind in explanations[0].selected:
         table.add_column(titles[kind])
     for e in explanations:
-        table.add_row(_query(e, names), *(_members(e, kind, names) for kind in e.selected))
+        query = shortened(_query(e, names), _MOST_OF_A_NAME)
+        table.add_row(query, *(_members(e, kind, names) for kind in e.selected))
     return table
 
 

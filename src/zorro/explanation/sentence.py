@@ -144,7 +144,7 @@ def _inside(claim: Claim, names: Names) -> list[Phrase]:
     """Say what matters most among what is kept, and what one might look for there in vain."""
     said: list[Phrase] = []
     if claim.without_itself:
-        said.append((f" The {names.node} itself is not among what is kept.", False))
+        said.append((f" The {_asked(claim, names)} itself is not among what is kept.", False))
     if claim.weightiest:
         each = [
             f"{_element(claim, kind, members, names)} ({percent(loss)} of all worlds)"
@@ -156,8 +156,13 @@ def _inside(claim: Claim, names: Names) -> list[Phrase]:
 
 def _element(claim: Claim, kind: str, members: tuple[Member, ...], names: Names) -> str:
     if kind == NODES and claim.query.level == "node" and members == (claim.query.index,):
-        return f"the {names.node} itself"
+        return f"the {_asked(claim, names)} itself"
     return names.element(kind, members)
+
+
+def _asked(claim: Claim, names: Names) -> str:
+    """Return what the node that was asked about is, with several types its type."""
+    return claim.query.kind if claim.query.types else names.node
 
 
 def _remarks(claim: Claim) -> list[Phrase]:

@@ -48,6 +48,16 @@ def times(lift: float) -> str:
     return f"{rounded(lift, 1 - math.floor(math.log10(lift))):g}"
 
 
+def shortened(name: str, most: int) -> str:
+    """Return a name cut in its middle where it is long: beginning and end tell names apart.
+
+    >>> shortened("Proceedings of the 7th Conference", 21)
+    'Proceeding…Conference'
+    """
+    half = max(1, (most - 1) // 2)
+    return name if len(name) <= most else f"{name[:half]}…{name[-half:]}"
+
+
 def interval(estimate: FidelityEstimate) -> str:
     """Return a fidelity with the ends of its interval."""
     return (

@@ -61,10 +61,18 @@ def prepare(folder: Path, manifest: Manifest) -> None:
         if folder.exists() and any(entry.name != _LOCK for entry in folder.iterdir()):
             raise RunError(f"{folder} holds something else: a run needs a folder of its own")
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"a run cannot be made in {folder}: {error}") from error
+    write_manifest(folder, manifest)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write down what a run was asked."""
+    try:
         with whole_file(folder / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n")
     except OSError as error:
-        raise RunError(f"a run cannot be made in {folder}: {error}") from error
+        raise RunError(f"a run cannot be written in {folder}: {error}") from error
 
 
 @contextmanager

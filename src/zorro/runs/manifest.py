@@ -93,7 +93,7 @@ def describe(
             "sha256": model_digest(task.model),
         },
         parameters={
-            **_as_told(zorro.parameters),
+            **as_told(zorro.parameters),
             **options,
             **_part_told(task.options.get("output")),
             **{name: value for name, value in task.question.items() if value is not None},
@@ -108,7 +108,7 @@ def _part_told(output: object) -> dict[str, str]:
     return {"output": output} if isinstance(output, str) else {}
 
 
-def _as_told(parameters: Parameters) -> dict[str, Any]:
+def as_told(parameters: Parameters) -> dict[str, Any]:
     """Return parameters as JSON gives them back; what was not asked for before is left out."""
     told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
     usual = {
@@ -158,6 +158,21 @@ def assembled(
     }
 
 
+def asked_for(manifest: Manifest) -> int:
+    """Return how many queries a run was asked for when it was made."""
+    return int(manifest["queries"]["count"])
+
+
+def added_to(manifest: Manifest) -> int:
+    """Return how many explanations were added to a run after it."""
+    return int(manifest.get("added", 0))
+
+
+def with_added(manifest: Manifest, added: int) -> Manifest:
+    """Return the manifest of a run to which so many explanations were added, or more before."""
+    return {**manifest, "added": added} if added > added_to(manifest) else manifest
+
+
 def checked(values: object) -> Manifest:
     """Return what a file holds if it is a manifest: its parts, and what is read of any run.
 
@@ -179,6 +194,8 @@ def checked(values: object) -> Manifest:
             raise ValueError(f"data.{name}: expected int, got {values['data'][name]!r:.40}")
     if (level := about_of(values).level) not in LEVELS:
         raise ValueError(f"data.level: expected one of {', '.join(LEVELS)}, got {level!r:.40}")
+    if type(values.get("added", 0)) is not int or values.get("added", 0) < 0:
+        raise ValueError(f"added: expected a number from 0, got {values['added']!r:.40}")
     if values["queries"]["count"] < 0:
         raise ValueError(f"queries.count: expected at least 0, got {values['queries']['count']}")
     return values

@@ -27,7 +27,7 @@ from zorro.question.reading import READINGS, reading_of
 from zorro.runs import folder as folders
 from zorro.runs.flat import flat_rows
 from zorro.runs.known import Known
-from zorro.runs.manifest import Manifest, about_of
+from zorro.runs.manifest import Manifest, about_of, added_to, asked_for
 from zorro.runs.store import Counts, DamagedRow, Store
 from zorro.runs.task import Outcome
 
@@ -131,8 +131,13 @@ class Run:
 
     @property
     def asked(self) -> int:
-        """How many nodes, links or graphs were asked for."""
-        return int(self.manifest["queries"]["count"])
+        """How many nodes, links or graphs were asked for, those that were added included."""
+        return asked_for(self.manifest) + self.added
+
+    @property
+    def added(self) -> int:
+        """How many of them were asked for after the run, one by one."""
+        return added_to(self.manifest)
 
     def counts(self) -> Counts:
         """Return how many queries have ended, and how."""

@@ -70,6 +70,7 @@ def summary(run: Run, held: Contents, view: View) -> Plain:
     return {
         "subject": manifest["asked"].get("subject") or manifest["model"]["class"],
         "asked": run.asked,
+        "added": run.added,
         "explained": len(explanations),
         "certified": sum(e.certified for e in explanations),
         "failed": len(held.failures),

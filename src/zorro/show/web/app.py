@@ -48,6 +48,8 @@ from zorro.show.web.schema import (
     Fidelity,
     FidelityRequest,
     Health,
+    KeepRequest,
+    Kept,
     Problem,
     Rows,
     RunEntry,
@@ -163,6 +165,7 @@ def _add_runs(app: FastAPI, runs: Offered, jobs: Jobs) -> None:
         return JSONResponse(
             {
                 "rows": served.rows(),
+                "found": served.found_rows(),
                 "failures": served.failures(),
                 "unreadable": served.unreadable(),
             }
@@ -231,6 +234,14 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
         seconds = asked.max_seconds or limits.DEFAULT_SECONDS
         work = partial(_explained, served, asked, query, seconds, others)
         return Started(job=jobs.start(work, max_seconds=seconds).id)
+
+    @app.post("/api/keep", responses=_problems(404, 409))
+    def keep(asked: KeepRequest) -> Kept:
+        served = _live(runs, asked.run)
+        query = served.query(asked.query)
+        if not served.keep(query):
+            raise HTTPException(404, f"query: nothing new was found of {query}: explain it first")
+        return Kept(query=address_of(query), explained=served.run.counts().explained)
 
     @app.post("/api/fidelity", responses=_problems(404, 409, 429))
     async def fidelity(asked: FidelityRequest) -> Fidelity:
@@ -369,7 +380,8 @@ def _explained(
             contrast=served.contrast,
             on_step=job.report,
         )
-        detail = served.detail(explanation)
+        is_new = asked.why_not is None and served.remember(explanation)
+        detail = {**served.detail(explanation), "isNew": is_new}
     else:
         while not others.acquire(timeout=0.05):
             job.check()

@@ -30,7 +30,8 @@ def compare(served: Served, desk: Desk, query: Query, method: str, *, tau: float
     """Return a method's masks for a query, its highest values as a set, and both fidelities.
 
     `fidelity` is that of the set that is shown, on the samples on which other sets are measured
-    when it is changed; that of the masks, as they are, is among the `masks`. A method that ranks
+    when it is changed; that of the masks, as they are, is among the `masks`, with how many have a
+    value above zero (`ranked`), of which the set has the highest. A method that ranks
     no nodes, or no features, selects all of them.
     """
     started = time.perf_counter()
@@ -54,6 +55,7 @@ def compare(served: Served, desk: Desk, query: Query, method: str, *, tau: float
             "masks": {
                 "nodes": None if masks.nodes is None else _pairs(highest[NODES]),
                 "features": None if masks.features is None else _pairs(highest[FEATURES]),
+                "ranked": {"nodes": _ranked(masks.nodes), "features": _ranked(masks.features)},
                 "fidelity": payload.measured(_fidelity(desk, subject, masks)),
             },
             "tau": tau,
@@ -146,6 +148,11 @@ def _highest(mask: Tensor | None, ids: Sequence[int], most: int) -> dict[int, fl
     values, places = mask.detach().double().topk(min(most, mask.numel()))
     pairs = zip(places.tolist(), values.tolist(), strict=True)
     return {ids[place]: value for place, value in pairs if value > 0}
+
+
+def _ranked(mask: Tensor | None) -> int | None:
+    """Return how many a method gives a value above zero; None if it ranks none of these."""
+    return None if mask is None else int((mask.detach() > 0).sum())
 
 
 def _pairs(values: dict[int, float]) -> list[list[float]]:

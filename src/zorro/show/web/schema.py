@@ -98,6 +98,13 @@ class ExplainRequest(_Request):
     ) = None
 
 
+class KeepRequest(_Request):
+    """An explanation that was found since the server began, to be kept in its run."""
+
+    run: Id
+    query: Address
+
+
 class FidelityRequest(_Request):
     """A set to measure: what is kept of each kind that the run's sets are of.
 
@@ -176,11 +183,22 @@ class Runs(BaseModel):
 
 
 class Rows(BaseModel):
-    """The table of a run, what it could not explain, and rows that cannot be read."""
+    """The table of a run, what it could not explain, and rows that cannot be read.
+
+    `found` are rows of what was explained since the server began and is not kept in the run.
+    """
 
     rows: list[Plain]
+    found: list[Plain]
     failures: list[Plain]
     unreadable: list[Plain]
+
+
+class Kept(BaseModel):
+    """An explanation that the run holds from now on, and how many it holds."""
+
+    query: Address
+    explained: int
 
 
 class Started(BaseModel):

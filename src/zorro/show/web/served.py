@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from zorro.elements import FEATURES
-from zorro.errors import RunError
+from zorro.errors import InputError, RunError
 from zorro.explanation import Explanation
 from zorro.explanation.typed import by_type
 from zorro.graph.names import Labels, LabelsByType
 from zorro.question import Query
 from zorro.question.decision import Comparison
 from zorro.runs import DamagedRow, Run
+from zorro.runs.adding import add, refuse_other
 from zorro.runs.store import Counts
 from zorro.show.page import contents, payload
 from zorro.show.page.address import Address, query_at
@@ -28,6 +29,7 @@ from zorro.show.web.method_names import method_names
 Chosen = Mapping[str, list[Any] | None]  # what is kept of each kind, None if all of it is
 
 _MOST_NAMES = 10_000
+_MOST_FOUND = 500  # explanations that are remembered without being kept
 
 
 class Served:
@@ -52,6 +54,8 @@ class Served:
         self.kinds = payload.kinds_of(run)
         self._lock = threading.Lock()
         self._read: _Read | None = None
+        # By their keys: what was explained since the server began, as the run explains.
+        self._found: dict[int, Explanation] = {}
 
     @property
     def live(self) -> bool:
@@ -95,8 +99,34 @@ class Served:
         return self._current().summary
 
     def rows(self) -> list[payload.Plain]:
-        """Return a row per explanation."""
+        """Return a row per explanation that the run holds."""
         return self._current().rows
+
+    def found_rows(self) -> list[payload.Plain]:
+        """Return a row per explanation that was found since the server began and is not kept."""
+        return [payload.row(one, self.view) for one in tuple(self._found.values())]
+
+    def remember(self, explanation: Explanation) -> bool:
+        """Remember what was explained, if it can be kept in the run; whether it can."""
+        try:
+            refuse_other(self.run, explanation)
+        except InputError:
+            return False
+        if self.kept(explanation.query) is not None:
+            return False
+        self._found[explanation.query.key] = explanation
+        while len(self._found) > _MOST_FOUND:
+            self._found.pop(next(iter(self._found)))
+        return True
+
+    def keep(self, query: Query) -> bool:
+        """Keep in the run what was found of a query; whether there is such."""
+        explanation = self._found.get(query.key)
+        if explanation is None:
+            return False
+        self.run = add(self.run.path, explanation, truth=self.view.truth(query))
+        self._found.pop(query.key, None)
+        return True
 
     def failures(self) -> list[payload.Plain]:
         """Return the queries that could not be explained, and why."""
@@ -158,8 +188,8 @@ class Served:
         return dict(held) if types is None else by_type(held, types)
 
     def kept_detail(self, query: Query) -> payload.Plain | None:
-        """Return what is shown of the explanation that the run holds of a query, if any."""
-        explanation = self.kept(query)
+        """Return what is shown of a query's explanation, kept or found since, if there is one."""
+        explanation = self.kept(query) or self._found.get(query.key)
         if explanation is None:
             return None
         with _damage_told(f"{self.run.path}, {query}"):

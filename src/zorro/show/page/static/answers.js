@@ -81,7 +81,7 @@ zorro.answers = (function () {
       parent
         .append("span")
         .attr("class", isRight ? "right" : "wrong")
-        .text(isRight ? "✓ right" : `✗ wrong, it is ${words.className(row.truth)}`);
+        .text(isRight ? "✓ right" : `✗ wrong, the truth: ${words.className(row.truth)}`);
     },
     title: "The model's probabilities",
     show: (section, {detail, wording}) => {
@@ -264,12 +264,12 @@ zorro.answers = (function () {
   function trueClass(words) {
     return {
       name: "True",
-      kind: "optional",
+      kind: "truth optional",
       by: (row) => (row.truth === null ? "" : words.className(row.truth)),
       fill: (cell, row) => {
         const isSame = row.truth === row.class;
         const text = row.truth === null ? "–" : isSame ? "same" : words.className(row.truth);
-        cell.append("span").classed("muted", isSame || row.truth === null).text(text);
+        zorro.middle(cell, text).classed("muted", isSame || row.truth === null);
       },
     };
   }

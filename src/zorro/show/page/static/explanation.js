@@ -62,7 +62,8 @@ zorro.explanation = function (
   function drawing(section) {
     const around = wording.level.around(wording, row.query, detail.scene);
     const describe = `${around}; kept fixed: ${zorro.keptInDrawing(detail, wording, listed)}.`;
-    const options = {wording, describe, keptEdges: detail.edges ?? []};
+    const whole = {types: detail.types ?? [], relations: detail.relations ?? []};
+    const options = {wording, describe, keptEdges: detail.edges ?? [], whole};
     const hidden = new Set();
     const drawn = zorro.scene(section.append("div").node(), detail.scene, {...options, hidden});
     zorro.sceneLegend(section.node(), detail.scene, {wording});
@@ -203,6 +204,6 @@ zorro.lossMeaning = ({losses}) =>
 
 // What is kept of what a drawing shows, in words.
 zorro.keptInDrawing = function (held, wording, listed) {
-  const shown = wording.kept.filter(({key}) => key === "nodes" || key === "edges");
+  const shown = wording.kept.filter(({key}) => key !== "features" && key !== "edge_attributes");
   return shown.map(({key, label}) => listed(held[key].map(label)) || `no ${key}`).join("; ") || "all";
 };

@@ -31,14 +31,14 @@ zorro.heatmap = function (
   const head = table.append("thead").append("tr");
   head.append("td");
   const columns = head.selectAll("th").data(shownFeatures).join("th").attr("scope", "col");
-  named(heading(columns, choice.onFeature), wording.featureLabel);
+  named(heading(columns, choice.onFeature), wording.featureLabel, 17);
 
   const lines = table.append("tbody").selectAll("tr").data(values).join("tr");
   const starts = lines
     .append("th")
     .attr("scope", "row")
     .datum((_, at) => nodes[at]);
-  named(choice.onNode ? heading(starts, choice.onNode) : starts, wording.nodeLabel);
+  named(choice.onNode ? heading(starts, choice.onNode) : starts, wording.nodeLabel, 23);
   const cells = lines
     .selectAll("td")
     .data((line) => line)
@@ -74,8 +74,9 @@ zorro.heatmap = function (
   update();
   return {update};
 
-  function named(cell, label) {
-    cell.attr("title", label).text((id) => zorro.short(label(id)));
+  // As long as there is room for: what the style sheet cut off would be the end, which tells.
+  function named(cell, label, most) {
+    cell.attr("title", label).text((id) => zorro.short(label(id), most));
   }
 
   function heading(cell, onClick) {

@@ -2,6 +2,18 @@
 "use strict";
 window.zorro = window.zorro || {};
 
+// Writes a name that gives way in its middle where there is no room for it: beginnings are often
+// the same, and the end tells names apart.
+zorro.middle = function (parent, name) {
+  const tail = 9;
+  const place = parent.append("span").attr("class", "middle");
+  if (name.length <= 2 * tail) return place.text(name);
+  place.attr("title", name);
+  place.append("span").text(name.slice(0, -tail));
+  place.append("span").text(name.slice(-tail));
+  return place;
+};
+
 zorro.classChip = function (parent, number, wording) {
   const name = wording.className(number);
   const chip = parent.append("span").attr("class", "chip").attr("title", name);
@@ -10,7 +22,7 @@ zorro.classChip = function (parent, number, wording) {
     .attr("class", `swatch class shape-${wording.shape(number)}`)
     .attr("aria-hidden", "true")
     .style("background", wording.colour(number));
-  chip.append("span").text(name);
+  zorro.middle(chip, name);
   return chip;
 };
 

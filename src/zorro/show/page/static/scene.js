@@ -5,11 +5,12 @@ window.zorro = window.zorro || {};
 // scene: {nodes: [[id, x, y, hop, selected, kind]], edges: [i, j, i, j, …], bonds, elements, hidden,
 // centre, inner, asked}: elements are the edges that each line stands for, where sets are of edges; the first `centre` nodes are asked about, `inner` hops from the middle, and `asked`
 // are pairs of their places between which a link is asked about, the explained one first.
-// keptEdges are those that are kept. onToggle(id), if given, makes each node a button, onToggleEdge(id)
+// keptEdges are those that are kept; whole: {types, relations}, numbers of those whose nodes or edges
+// are kept altogether. onToggle(id), if given, makes each node a button, onToggleEdge(id)
 // each edge; frame, from zorro.frame, is that of a larger
 // drawing which this one lies in; onFit({width, height, x, y}) hears where things are.
 // hidden: numbers of relations whose edges are left out. Returns {svg, select, paint}: select(nodes,
-// edges) changes which are kept; paint() is to be called when what is hidden has changed.
+// edges, whole) changes which are kept; paint() is to be called when what is hidden has changed.
 zorro.scene = function (
   container,
   scene,
@@ -17,6 +18,7 @@ zorro.scene = function (
     wording,
     describe,
     keptEdges = [],
+    whole = {},
     onToggle = null,
     onToggleEdge = null,
     frame = null,
@@ -35,6 +37,7 @@ zorro.scene = function (
     first: place === 0,
   }));
   let kept = new Set(keptEdges);
+  let keptWhole = sets(whole);
   const edges = d3.range(0, scene.edges.length, 2).flatMap((at) => {
     const ends = [nodes[scene.edges[at]], nodes[scene.edges[at + 1]]];
     const bond = scene.bonds[at / 2] ?? null;
@@ -144,10 +147,11 @@ zorro.scene = function (
   return {
     svg: svg.node(),
     paint,
-    select(ids, edgeIds = []) {
+    select(ids, edgeIds = [], wholes = {}) {
       const chosen = new Set(ids);
       for (const node of nodes) node.selected = chosen.has(node.id);
       kept = new Set(edgeIds);
+      keptWhole = sets(wholes);
       paint();
     },
   };
@@ -216,12 +220,13 @@ zorro.scene = function (
       .attr("class", (line) => {
         const {one, other, bond} = line;
         const isStressed = !wording.keepsEdges && stressed(one) && stressed(other);
-        const how = isKept(line) ? "kept" : isStressed ? "stressed" : "";
+        const isWhole = line.id !== null && keptWhole.relations.has(wording.relationOf(line.id));
+        const how = isKept(line) || isWhole ? "kept" : isStressed ? "stressed" : "";
         return `${bond ? "bond" : ""} ${how} ${isHidden(line) ? "off" : ""}`.trim() || null;
       })
-      .filter(isKept)
+      .filter(".kept")
       .raise();
-    svg.classed("many", kept.size > 40); // thick lines would cover all else
+    svg.classed("many", svg.selectAll(".edges .kept").size() > 40); // thick lines would cover all else
     svg.selectAll(".arrows path").attr("class", (edge) => (isKept(edge) ? "kept" : null));
     const buttons = svg.selectAll(".edge").attr("aria-pressed", (edge) => String(isKept(edge)));
     buttons.attr("aria-label", ({id}) => wording.capital(wording.elements.edges.name(id)));
@@ -234,7 +239,7 @@ zorro.scene = function (
         "class",
         (node) =>
           `node${node.selected ? " selected" : ""}${node.query ? " query" : ""}` +
-          `${node.end ? " end" : ""}${node.isLeft ? "" : " off"}` +
+          `${node.end ? " end" : ""}${isWhole(node) ? " whole" : ""}${node.isLeft ? "" : " off"}` +
           `${node.symbol ? " atom" : ""}`,
       );
     marks
@@ -271,7 +276,16 @@ zorro.scene = function (
 
   function radius(node) {
     if (node.symbol) return 13;
-    return node.query ? 9 : node.selected ? 8 : node.end ? 6 : shared.dot;
+    return node.query ? 9 : node.selected ? 8 : node.end || isWhole(node) ? 6 : shared.dot;
+  }
+
+  // Whether all nodes of its type are kept.
+  function isWhole({kind}) {
+    return kind !== null && keptWhole.types.has(kind);
+  }
+
+  function sets({types = [], relations = []}) {
+    return {types: new Set(types), relations: new Set(relations)};
   }
 
   // Lines of one bond lie beside each other.
@@ -300,7 +314,7 @@ zorro.scene = function (
     const taken = shown.map((node) => box(x(node), y(node), room(node), room(node)));
     return shown
       .map((node) => {
-        const label = shortened(text(node));
+        const label = zorro.short(text(node), 19);
         const [w, h] = [label.length * 6.8 + 4, 15];
         const gap = node.query ? 18 : 12;
         const choices = [
@@ -373,10 +387,6 @@ zorro.scene = function (
     return node.symbol ? 26 : 20;
   }
 
-  function shortened(text) {
-    return text.length > 18 ? `${text.slice(0, 17)}…` : text;
-  }
-
   function box(cx, cy, w, h) {
     return {left: cx - w / 2, right: cx + w / 2, top: cy - h / 2, bottom: cy + h / 2};
   }
@@ -435,8 +445,13 @@ zorro.sceneLegend = function (container, scene, {wording}) {
     item("large", "kept fixed");
     item(wording.areAtoms ? "hollow" : "small", scene.centre ? "context" : "not kept");
   }
-  if (wording.keepsEdges) {
-    item("edge-kept", "edge that is kept");
+  const keeps = (kind) => wording.kept.some(({key}) => key === kind);
+  if (keeps("types")) {
+    item("large", "of a type that is kept");
+    item("small", "of another type");
+  }
+  if (wording.keepsEdges || keeps("relations")) {
+    item("edge-kept", wording.keepsEdges ? "edge that is kept" : "of a relation that is kept");
     item("edge-other", "other edge");
   }
   if (scene.hidden > 0)

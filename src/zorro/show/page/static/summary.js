@@ -107,6 +107,9 @@ zorro.provenance = function (container, {summary, wording}) {
     [wording.level.data, size.join(", ")],
     ["Search", `${summary.search}, ${zorro.number(summary.samples)} samples, seed ${summary.seed}`],
     ["Measured on", `${unseenSamples.map(zorro.number).join(" to ") || "no"} unseen samples each`],
+    ...(summary.added
+      ? [["Added later", `${wording.countedQueries(summary.added)}, one by one, in the explorer`]]
+      : []),
     ["Versions", used.join(", ")],
     ["Made", summary.made],
   ]);

@@ -124,7 +124,10 @@ zorro.table = function (
         kind: words.queryColumn,
         by: (row) => words.queryOrder(row.query),
         fill: (cell, row) =>
-          cell.append("a").attr("href", address(row.query)).text(words.queryLabel(row.query)),
+          zorro.middle(
+            cell.append("a").attr("href", address(row.query)),
+            words.queryLabel(row.query),
+          ),
       },
       ...words.answer.columns(words, withTruth),
       ...words.kept.map(({key, nouns}) => number(key, words.capital(nouns), zorro.number, "")),

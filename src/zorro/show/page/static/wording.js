@@ -122,13 +122,16 @@ zorro.wording = function (labels, kept, directed = false, rowsSuffice = false) {
     size: (count) =>
       counting(count)
         .map((block) =>
-          block.map((key) => counted(count(key), words.elements[key].noun)).join("\u00a0×\u00a0"),
+          told(block, count)
+            .map((key) => counted(count(key), words.elements[key].noun))
+            .join("\u00a0×\u00a0"),
         )
         .join(" and "),
     // Whether that is several things, and not one.
     isPlural: (count) => {
       const [[first, ...partners], ...more] = counting(count);
-      return more.length > 0 || (!partners.length && count(first) !== 1);
+      const isAlone = told([first, ...partners], count).length === 1;
+      return more.length > 0 || (isAlone && count(first) !== 1);
     },
     // The words for one explanation: nodes of its graph are called by what they are.
     within: ({kinds: every, directed: isDirected = false, rowsSuffice: suffice = false}) => {
@@ -154,6 +157,12 @@ zorro.wording = function (labels, kept, directed = false, rowsSuffice = false) {
   function filled(count) {
     const counts = (key) => count(key) > 0 || (rowsSuffice && key === "features");
     return blocks().filter((block) => block.every(counts));
+  }
+
+  // Of nodes that are kept as they are, without any feature, only how many they are.
+  function told(block, count) {
+    const [first] = block;
+    return rowsSuffice && count(first) > 0 ? block.filter((key) => count(key) > 0) : block;
   }
 
   // Colours come again after the last: another shape tells such classes apart.

@@ -89,6 +89,7 @@ zorro.api = (function () {
     candidates: (run, query, kind, search, against, signal) =>
       ask(about(run, "candidates", query, {kind, search, limit: 50, ...against}), {signal}),
     values: (wanted) => post("/api/values", wanted),
+    keep: (run, query) => post("/api/keep", {run, query}),
     fidelity: (wanted, signal) => post("/api/fidelity", wanted, signal),
     explain,
   };

@@ -59,6 +59,7 @@ zorro.board = function (
       wording,
       describe,
       keptEdges: set.members("edges"),
+      whole: whole(),
       onToggle,
       onToggleEdge,
       frame: zorro.frame(scene),
@@ -82,12 +83,16 @@ zorro.board = function (
     const edges = set.members("edges").filter(isDrawn);
     const isThere = (id) => edgesAbove.has(id);
     if (set.nodes().every((id) => shownAbove.has(id)) && edges.every(isThere)) {
-      above.select(set.nodes(), edges);
+      above.select(set.nodes(), edges, whole());
       mark();
       return;
     }
     placeAll();
     draw();
+  }
+
+  function whole() {
+    return {types: set.members("types"), relations: set.members("relations")};
   }
 
   // All that is kept is in the drawing.

@@ -33,7 +33,9 @@ zorro.chips = function (parent, {name, ids, has, label, colour = null, onToggle,
             .attr("aria-hidden", "true")
             .style("background", (id) => colour(id) ?? "var(--context)");
         }
-        button.append("span").text(label);
+        button.each(function (id) {
+          zorro.middle(d3.select(this), label(id));
+        });
         return item;
       });
     items.select("button").attr("aria-pressed", (id) => String(has(id)));

@@ -39,7 +39,7 @@ zorro.context = function (container, {scene, isAbove, wording}) {
       pen.lineTo(other.x, other.y);
     }
     pen.stroke();
-    pen.globalAlpha = 0.45;
+    pen.globalAlpha = Number(style.getPropertyValue("--faint")) || 0.45;
     const own = places.filter((place) => !isAbove(place.id));
     const radius = zorro.frame(scene).dot;
     for (const [kind, group] of d3.group(own, (place) => place.kind)) {

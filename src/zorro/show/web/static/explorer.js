@@ -16,7 +16,8 @@
   try {
     all = await zorro.api.runs();
   } catch (error) {
-    fail(error);
+    if (error.status === 401) login(error.message);
+    else fail(error);
     return;
   }
   library = zorro.library(all);
@@ -27,6 +28,29 @@
   window.addEventListener("hashchange", show);
   window.addEventListener("pagehide", () => stop());
   await show();
+
+  // The page of who has an address without a token, as those that are shared are.
+  function login(reason) {
+    part("main").classList.remove("waiting");
+    part("overview").hidden = true;
+    article.hidden = false;
+    const form = d3.select(article).append("form").attr("class", "panel login");
+    form.append("h2").text("This page asks for a token");
+    form.append("p").text(`${reason} Or paste that address here, or the token in it.`);
+    const label = form.append("label");
+    label.append("span").text("Address or token");
+    const input = label.append("input").attr("name", "token").attr("type", "password");
+    input.attr("autocomplete", "off").attr("required", "");
+    form.append("button").attr("class", "main").text("Open");
+    form.on("submit", (event) => {
+      event.preventDefault();
+      const said = input.property("value").trim();
+      const token = /[?&]token=([^&#]+)/.exec(said)?.[1] ?? said;
+      // What was shared stays behind the #.
+      window.location.assign(`/?token=${encodeURIComponent(token)}${window.location.hash}`);
+    });
+    input.node().focus();
+  }
 
   async function show() {
     const view = zorro.address.read();
@@ -313,7 +337,17 @@
       wording: run.wording,
       onView: (change) => zorro.address.go({...view, ...zorro.address.unedited, ...change}),
       saves,
+      keep: library.isNew(run, view) ? () => keep(run, view) : null,
     });
+  }
+
+  // Keeps in the run what was found, and says so.
+  async function keep(run, view) {
+    const {explained} = await zorro.api.keep(run.number, view.query);
+    library.isKept(run, view, explained);
+    here = null; // the figures above the table count one more
+    const those = explained === 1 ? run.wording.query : run.wording.queries;
+    return `Kept in the run, which explains ${zorro.number(explained)} ${those} now.`;
   }
 
   function links(run, view) {
@@ -336,37 +370,64 @@
       said.append(isStressed ? "strong" : "span").text(text);
     questions(root, run, view, own, []);
     const place = root.append("div").attr("class", "compared").node();
-    const [, kind, id] = /^(run|method):(.*)$/.exec(view.compare) ?? [];
+    const sides = [{name: nameIn(run, view), words: run.wording, ...own}];
+    for (const wanted of zorro.compared(view.compare)) {
+      const side = await compared(place, run, view, wanted, mine);
+      if (side === null) return; // it is said why, or another view is shown
+      sides.push(side);
+    }
+    place.replaceChildren();
+    zorro.comparison(place, {wording: run.wording.within(own.detail), sides});
+
+    // What one side is called: by its run, where runs are compared.
+    function nameIn(which, {method, compare: others}) {
+      return others.includes("run:") ? which.name : (method ?? "zorro");
+    }
+  }
+
+  // One of those that a view is compared with, explained now if need be; null if that fails.
+  async function compared(place, run, view, wanted, mine) {
+    const [, kind, id] = /^(run|method):(.*)$/.exec(wanted) ?? [];
     const isRun = kind === "run";
     const other = isRun ? library.comparable(run).find((one) => one.id === id) : run;
-    if (!kind || !other) return note(place, "There is nothing of this name to compare with.");
+    if (!kind || !other) return missed("There is nothing of this name to compare with.");
     await library.load(other);
     const asked = {...view, run: other.id, compare: null};
     if (!isRun) Object.assign(asked, {method: id, whyNot: null});
-    const answer = await library.fetched(other, asked);
-    if (mine !== turn) return;
-    if (answer) return ready(answer);
+    const known = await library.fetched(other, asked);
+    if (mine !== turn) return null;
+    if (known) return ready(known);
     if (!other.live)
-      return note(place, `${other.name} does not explain it, and cannot now: it is for reading.`);
-    search(place, other, asked, {
-      onDone: (found) => mine === turn && ready(found),
-      onCancelled: () => backTo({...view, compare: null}),
-      onFailed: (error) => {
-        place.replaceChildren();
-        note(place, error.message);
-      },
+      return missed(`${other.name} does not explain it, and cannot now: it is for reading.`);
+    return new Promise((resolve) => {
+      search(place, other, asked, {
+        onDone: (found) => {
+          place.replaceChildren();
+          resolve(mine === turn ? ready(found) : null);
+        },
+        onCancelled: () => {
+          resolve(null);
+          backTo({...view, compare: without(wanted)});
+        },
+        onFailed: (error) => {
+          place.replaceChildren();
+          resolve(missed(`${isRun ? other.name : id}: ${error.message}`));
+        },
+      });
     });
 
     function ready(found) {
-      place.replaceChildren();
       library.learn(run, found.detail.names);
-      zorro.comparison(place, {
-        wording: run.wording.within(own.detail),
-        sides: [
-          {name: isRun ? run.name : (view.method ?? "zorro"), words: run.wording, ...own},
-          {name: isRun ? other.name : id, words: other.wording, ...found},
-        ],
-      });
+      return {name: isRun ? other.name : id, words: other.wording, ...found};
+    }
+
+    function missed(text) {
+      note(place, text);
+      return null;
+    }
+
+    function without(one) {
+      return zorro.compared(view.compare).filter((each) => each !== one).join(",") || null;
     }
   }
 

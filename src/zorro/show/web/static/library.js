@@ -24,6 +24,8 @@ zorro.library = function (listed) {
     keep,
     add,
     fetched,
+    isNew,
+    isKept,
     learn,
     comparable: (run) =>
       runs.filter(
@@ -35,11 +37,12 @@ zorro.library = function (listed) {
   // Fills in the table of a run.
   async function load(run) {
     if (!loaded.has(run.id)) {
-      const asked = zorro.api.rows(run.number).then(({rows, failures, unreadable}) => {
-        run.rows = rows;
+      const asked = zorro.api.rows(run.number).then(({rows, found, failures, unreadable}) => {
+        run.rows = [...rows, ...found];
+        run.found = new Set(found.map((row) => row.query));
         run.failures = failures;
         run.unreadable = unreadable;
-        run.byQuery = new Map(rows.map((row) => [row.query, row]));
+        run.byQuery = new Map(run.rows.map((row) => [row.query, row]));
       });
       loaded.set(run.id, asked);
       asked.catch(() => loaded.delete(run.id));
@@ -61,7 +64,20 @@ zorro.library = function (listed) {
     keep(run, {...view, method: null}, detail);
     run.rows.push(detail.row);
     run.byQuery.set(view.query, detail.row);
+    if (detail.isNew) run.found.add(view.query);
     return true;
+  }
+
+  // Whether a view shows what was found and can be kept in the run.
+  function isNew(run, view) {
+    const isAsTheRuns = (view.method ?? "zorro") === "zorro" && view.whyNot === null;
+    return isAsTheRuns && run.found.has(view.query);
+  }
+
+  // Notes that a run holds what was found, and how many explanations it holds.
+  function isKept(run, view, explained) {
+    run.found.delete(view.query);
+    Object.assign(run.summary, {explained, asked: Math.max(run.summary.asked, explained)});
   }
 
   // Gives what is known of a view or held by its run; undefined if it must be explained first.

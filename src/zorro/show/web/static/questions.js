@@ -1,12 +1,15 @@
-// What can be asked further of an explanation: why not another class, how others explain it.
+// What can be asked further of an explanation: why not another class, how others explain it; and
+// what can be done with it: saved as a file, kept in the run.
 "use strict";
 window.zorro = window.zorro || {};
 
+// keep(): keeps it in the run, and tells in words that it is; null if it is there already, or cannot be.
 // count: how many nodes or graphs there are; classes: those that can be asked against.
 zorro.questions = function (
   parent,
-  {view, count, classes, methods, runs, live, wording, onView, saves},
+  {view, count, classes, methods, runs, live, wording, onView, saves, keep = null},
 ) {
+  const mostCompared = 4;
   const bar = parent.append("div").attr("class", "questions");
   const whyNot = {classes: anotherClass, links: anotherLink};
   if (live && !view.compare) whyNot[wording.level.whyNot]();
@@ -14,11 +17,7 @@ zorro.questions = function (
     ...runs.map((run) => [`run:${run.id}`, run.name]),
     ...(live ? methods.map((method) => [`method:${method}`, method]) : []),
   ];
-  if (others.length) {
-    select("Compare with", "compare", [none(view.compare), ...others], view.compare ?? "", (value) =>
-      onView({compare: value || null, ...(value.startsWith("method:") ? {whyNot: null} : {})}),
-    );
-  }
+  if (others.length) comparisons();
   if (saves.length) {
     const group = bar.append("div").attr("class", "saves").attr("role", "group");
     group.attr("aria-label", "Save");
@@ -40,7 +39,44 @@ zorro.questions = function (
         });
     }
   }
+  if (keep) {
+    const button = bar.append("button").attr("type", "button").attr("class", "plain keep");
+    button.text("Keep in the run").on("click", async () => {
+      button.property("disabled", true);
+      try {
+        said.text(await keep());
+        button.remove();
+      } catch (error) {
+        button.property("disabled", false);
+        said.text(error.message);
+      }
+    });
+  }
   const said = bar.append("p").attr("class", "small said").attr("role", "status");
+
+  // Others to compare with: those that are chosen, each of which can be left out, and one more.
+  function comparisons() {
+    const chosen = zorro.compared(view.compare);
+    for (const id of chosen) {
+      const name = others.find(([other]) => other === id)?.[1] ?? id;
+      bar
+        .append("button")
+        .attr("type", "button")
+        .attr("class", "plain chosen")
+        .attr("aria-label", `Leave out ${name}`)
+        .text(`${name} ×`)
+        .on("click", () => choose(chosen.filter((other) => other !== id)));
+    }
+    const left = others.filter(([id]) => !chosen.includes(id));
+    if (!left.length || chosen.length >= mostCompared) return;
+    const label = chosen.length ? "and with" : "Compare with";
+    select(label, "compare", [["", "choose…"], ...left], "", (value) => choose([...chosen, value]));
+  }
+
+  function choose(ids) {
+    const isMethod = ids.some((id) => id.startsWith("method:"));
+    onView({compare: ids.join(",") || null, ...(isMethod ? {whyNot: null} : {})});
+  }
 
   function anotherClass() {
     if (!classes.length) return;
@@ -107,3 +143,6 @@ zorro.questions = function (
       .text(([, text]) => text);
   }
 };
+
+// With what a view is compared: run:1, method:grad, …
+zorro.compared = (text) => (text ? [...new Set(text.split(","))] : []);

@@ -22,7 +22,8 @@ zorro.save = (function () {
     "text-anchor",
   ];
 
-  // told: {title, claim, legend: [{colour, text}]}, which are written around the drawing.
+  // told: {title, claim, legend: [{mark, colour, text}]}, which are written around the drawing. A
+  // mark is one of d3's symbols, or "ring", "large", "line", which have colours of their own.
   function standing({svg, canvas}, told) {
     const copy = svg.cloneNode(true);
     const here = [svg, ...svg.querySelectorAll("*")];
@@ -68,19 +69,35 @@ zorro.save = (function () {
       mark.textContent = content;
       svg.append(mark);
     };
-    text(edge, edge + 14, told.title, 15, 600);
+    text(edge, edge + 14, zorro.short(told.title, Math.floor((width - 2 * edge) / 9)), 15, 600);
     claim.forEach((part, at) => text(edge, edge + 20 + (at + 1) * line, part, 12.5));
     drawing.removeAttribute("xmlns");
     for (const [name, value] of [["x", 0], ["y", above], ["width", width], ["height", inner]])
       drawing.setAttribute(name, value);
     drawing.setAttribute("viewBox", `0 0 ${width} ${inner}`);
     svg.append(drawing);
-    for (const {x, row, colour, text: name} of places) {
+    for (const {x, row, mark, colour, text: name} of places) {
       const y = above + inner + edge + row * line;
-      svg.append(make("circle", {cx: edge + x + 5, cy: y, r: 5, fill: colour}));
+      svg.append(legendMark(mark, edge + x + 5, y, colour, style));
       text(edge + x + 15, y + 4, name, 12);
     }
     return {svg, height};
+  }
+
+  function legendMark(mark, cx, cy, colour, style) {
+    const own = (name) => style.getPropertyValue(name).trim();
+    if (mark === "line") {
+      const [x1, x2] = [cx - 6, cx + 6];
+      return make("line", {x1, x2, y1: cy, y2: cy, stroke: own("--high"), "stroke-width": 4});
+    }
+    if (mark === "ring")
+      return make("circle", {cx, cy, r: 5, fill: "none", stroke: own("--ink"), "stroke-width": 2});
+    if (mark === "large") return make("circle", {cx, cy, r: 6, fill: own("--muted")});
+    return make("path", {
+      d: d3.symbol(mark, 80)(),
+      transform: `translate(${cx},${cy})`,
+      fill: colour,
+    });
   }
 
   function legendPlaces(legend, width) {

@@ -204,7 +204,16 @@ zorro.workbench = function (
   function told() {
     const legend = d3
       .sort([...new Set(kindOf.values())].filter((kind) => kind !== null && kind !== undefined))
-      .map((kind) => ({colour: wording.kindColour(kind), text: wording.kindName(kind)}));
+      .map((kind) => ({
+        mark: zorro.shapes[wording.kindShape(kind)],
+        colour: wording.kindColour(kind),
+        text: wording.kindName(kind),
+      }));
+    if (detail.scene.centre) legend.push({mark: "ring", text: wording.level.ringed});
+    if (wording.keepsNodes) legend.push({mark: "large", text: wording.areAtoms ? "full: kept fixed" : "large: kept fixed"});
+    if (kinds.includes("types")) legend.push({mark: "large", text: "full: of a type that is kept"});
+    if (wording.keepsEdges) legend.push({mark: "line", text: "edge that is kept"});
+    if (kinds.includes("relations")) legend.push({mark: "line", text: "of a relation that is kept"});
     const found = detail.sentence.map(([text]) => text).join("");
     return {
       title: `${wording.capital(wording.queryName(row.query))} – ${summary.subject}`,
