@@ -275,7 +275,7 @@ def test_a_sparse_adjacency_is_refused_with_a_line_that_works(net, graph):
     x, edge_index = graph
     adj_t = to_torch_csr_tensor(edge_index.flip(0), size=(NODES, NODES))
     with pytest.raises(
-        InputError, match=r"^edge_index .*lambda x, edge_index, \*\*.*: model\(x, torch"
+        InputError, match=r"^edge_index: .*lambda x, edge_index, \*\*.*: model\(x, torch"
     ):
         Zorro(net, x, adj_t)
     with pytest.raises(InputError, match=r"^model_kwargs\['adj_t'\].*to_torch_csr_tensor"):
