@@ -1,4 +1,4 @@
-"""Data flows one way: a module imports only from what is to its left, and README shows the tree."""
+"""Data flows one way: a module imports only from what is to its left, and a page shows the tree."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ import pytest
 import zorro
 
 ROOT = Path(zorro.__file__).parent
-README = Path(__file__).parents[1] / "README.md"
+TREE = Path(__file__).parents[1] / "docs" / "files.md"
 # Top to bottom and left to right: all that stands before a package or file, it may import.
 LAYERS = [
     ["errors", "version", "arguments", "files"],
@@ -231,9 +231,9 @@ def test_public_names_are_sorted_and_exist():
     assert all(hasattr(zorro, name) for name in zorro.__all__)
 
 
-def readme_tree() -> list[Path]:
-    """Return what README's tree names: one or more names a line, deeper ones below their folder."""
-    tree = re.search(r"^src/zorro/\n(.*?)^```$", README.read_text(encoding="utf-8"), re.M | re.S)
+def shown_tree() -> list[Path]:
+    """Return what the page names: one or more names a line, deeper ones below their folder."""
+    tree = re.search(r"^src/zorro/\n(.*?)^```$", TREE.read_text(encoding="utf-8"), re.M | re.S)
     named: list[Path] = []
     folders = {0: Path()}  # by how far what lies in them is set in
     for line in tree[1].splitlines():
@@ -246,12 +246,12 @@ def readme_tree() -> list[Path]:
     return named
 
 
-def test_what_the_tree_in_readme_names_is_there():
-    assert [str(path) for path in readme_tree() if not (ROOT / path).exists()] == []
+def test_what_the_tree_names_is_there():
+    assert [str(path) for path in shown_tree() if not (ROOT / path).exists()] == []
 
 
-def test_the_tree_in_readme_names_every_package_and_every_file_beside_them():
+def test_the_tree_names_every_package_and_every_file_beside_them():
     packages = {path.parent.relative_to(ROOT) for path in ROOT.rglob("__init__.py")} - {Path()}
     beside = {path.relative_to(ROOT) for path in ROOT.glob("*.py")} - {Path("__init__.py")}
-    named = set(readme_tree())
+    named = set(shown_tree())
     assert sorted(map(str, (packages | beside) - named)) == []

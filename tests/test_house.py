@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 from zorro import __version__, errors
 from zorro.cli.table import EXPLAINED_IN_DOCS
 from zorro.errors import TROUBLESHOOTING
+
+sys.path.append(str(Path(__file__).parent / "release"))
+import try_versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -38,6 +43,25 @@ def test_the_pythons_that_are_promised_are_those_that_are_tested():
     tested = read_yaml(".github/workflows/check.yml")["jobs"]["tests"]["strategy"]["matrix"]
     assert tested["python"] == promised
     assert PROJECT["project"]["requires-python"] == f">={promised[0]}"
+
+
+def test_the_oldest_and_the_newest_versions_are_tried_by_the_workflow():
+    tried = read_yaml(".github/workflows/check.yml")["jobs"]["versions"]["strategy"]["matrix"]
+    rows = {name: row.python for name, row in try_versions.ROWS.items() if not row.constraints}
+    assert {each["row"]: each["python"] for each in tried["include"]} == rows
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [
+        ("| 3.11.7 | 11 claims hold on cpu | 1184 passed, 29 skipped |", 0),
+        ("| 3.11.7 | 11 claims hold on cpu | 2 failed, 1182 passed |", 1),
+        ("| 3.11.7 | library; web FAILED | not run |", 1),
+        ("| 3.11.7 | 11 claims hold on cpu | 1184 passed, 1 error |", 1),
+    ],
+)
+def test_a_version_with_which_something_fails_is_noticed(row, status):
+    assert try_versions.failed(row) == status
 
 
 def test_what_the_workflows_call_is_in_the_makefile():

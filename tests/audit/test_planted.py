@@ -13,7 +13,7 @@ def audited(data, folder):
         made.model,
         data.x,
         data.edge_index,
-        range(0, planted.CLASSES * planted.EACH, 4),
+        range(0, planted.CLASSES * planted.EACH, 6),
         out=folder,
         engine="in-process",
     )

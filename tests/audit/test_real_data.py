@@ -41,7 +41,7 @@ def test_a_leak_is_flagged_and_another_seed_is_not(name, real_graph):
     data = real_graph(name)
     leaking, column = with_leak(data)
     before = trained(data, 0)
-    nodes = some_of(before(data.x, data.edge_index).argmax(1), 16)
+    nodes = some_of(before(data.x, data.edge_index).argmax(1), 10)
     mine = Zorro(before, data.x, data.edge_index)
     kept = [mine.explain(node) for node in nodes]
     moved = {}

@@ -1,7 +1,8 @@
-"""What the documents tell people to type works, in their order and with nothing but what is there.
+"""What documents tell people to type works, in their order and with nothing but what is there.
 
 Commands run in this process, all of a document in one folder; Python blocks run as one session.
-What would take minutes is shortened, and nothing else is changed.
+What would take minutes is shortened, and nothing else is changed. Here are a page that starts
+processes, and what README says that is neither; `test_pages.py` has the others.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from zorro.cli.app import app
 from zorro.evaluation.traced.layers import COMPOSITIONS, LAYERS
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/many_nodes.md")
+DOCUMENTS = ("docs/many_nodes.md",)
 SHORTER = {
     "--dataset ba-community --model gcn3": "--dataset ba-community --model gcn3 --epochs 300",
     "--dataset cora --model gcn": "--dataset cora --model gcn --epochs 20",
@@ -37,7 +38,6 @@ SHORTER = {
     "--links random:20": "--links random:2",
     "data.test_mask": "data.test_mask.nonzero().flatten()[-2:]",
 }
-DOWNLOADED = ("cora", "mutag", "dblp")  # data sets that the documents' commands would get
 SECONDS_TO_END = 60
 
 
@@ -48,14 +48,10 @@ def blocks(document: str, language: str) -> list[str]:
     return [content for name, content in found if name == language]
 
 
-def commands(document: str, *, downloaded: bool) -> list[list[str]]:
-    """Return the words of each command, of blocks on data sets that are downloaded or of others."""
-    every = []
-    for block in blocks(document, ""):
-        if block.startswith("zorro ") and not block.startswith("zorro: "):
-            named = any(f"--dataset {name}" in block for name in DOWNLOADED)
-            every += words_of(block) if named == downloaded else []
-    return every
+def commands(document: str) -> list[list[str]]:
+    """Return the words of each command of a document."""
+    typed = [block for block in blocks(document, "") if re.search(r"^zorro ", block, re.M)]
+    return [words for block in typed for words in words_of(block) if words[:1] == ["zorro"]]
 
 
 def words_of(block: str) -> list[list[str]]:
@@ -115,22 +111,14 @@ def start_and_stop(words: list[str]) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_commands_can_be_pasted(run, document):
-    run_all(run, commands(document, downloaded=False))
+    run_all(run, commands(document))
     for query in blocks(document, "sql"):
         assert duckdb.sql(query).fetchall()
 
 
-def test_commands_on_downloaded_data_can_be_pasted(run, data_dir, hetero_dir):
-    run_all(run, commands("README.md", downloaded=True))
-
-
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_python_can_be_pasted(request, document, tmp_path):
+def test_python_can_be_pasted(document, tmp_path):
     session = "\n".join(shortened(block) for block in blocks(document, "python"))
-    if '"cora"' in session:
-        request.getfixturevalue("data_dir")
-    if '"dblp"' in session:
-        request.getfixturevalue("hetero_dir")
     environment = {**os.environ, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         # As it is at a prompt: a worker process must not find a script that it would run again.
@@ -155,11 +143,12 @@ def test_what_is_to_be_installed_is_there():
 
 
 def test_the_layers_that_are_fast_are_those_that_are_named():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/which_models.md").read_text(encoding="utf-8")
     (told,) = re.findall(r"down to layers among (.*?), with linear layers", text, re.S)
-    assert set(re.findall(r"`(\w+)`", told)) == {
-        layer.__name__ for layer in [*LAYERS, *COMPOSITIONS]
-    }
+    named = set(re.findall(r"`(\w+)`", told))
+    assert named == {layer.__name__ for layer in [*LAYERS, *COMPOSITIONS]}
+    of_one_type = [name for name in named if not name.startswith("Hetero")]
+    assert f"[{len(of_one_type)} of PyG's layers]" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_options_that_do_not_exist_are_noticed():

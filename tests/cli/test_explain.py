@@ -99,6 +99,7 @@ def test_table_shows_prediction_truth_size_and_selection(run, graph, tmp_path, c
 def test_sets_that_fail_on_fresh_samples_are_named(run, checkpoint, tmp_path):
     out = tmp_path / "out"
     words = ["--checkpoint", checkpoint, "--nodes", "all", "--tau", 0.9, "--samples", 3]
+    words += ["--engine", "in-process"]
     result = run("explain", *words, "--fresh-samples", 60, "--out", out)
     assert result.code == 0, result.err
     below = [e.node for e in read(out) if e.fidelity.value <= 0.9]

@@ -155,7 +155,8 @@ def test_what_is_found_is_what_the_library_finds_on_the_same_split(run, linker, 
 def test_test_links_are_those_of_the_training_split_and_hold_in_a_plain_loop(
     run, linker, alone, split
 ):
-    result = run("explain", "--checkpoint", linker, "--links", "test", "--out", "kept", *QUICK)
+    words = ["--checkpoint", linker, "--links", "test", "--engine", "in-process", *QUICK]
+    result = run("explain", *words, "--out", "kept")
     assert result.code == 0, result.err
     kept = list(open_run("kept"))
     pairs = [tuple(pair) for pair in split.test.edge_label_index.t().tolist()]
@@ -185,7 +186,8 @@ def test_the_truth_is_whether_the_graph_has_the_link(run, linker, split, made):
     truth = data.truth(queries)
     assert truth == {query.key: query.asked in edges for query in queries}
     assert all(truth[Query("link", *pair).key] == is_link for pair, is_link in there.items())
-    result = run("explain", "--checkpoint", linker, "--links", "test", *QUICK)
+    words = ["--checkpoint", linker, "--links", "test", "--engine", "in-process", *QUICK]
+    result = run("explain", *words)
     model, right = restored(linker), 0
     for (u, v), is_link in there.items():
         right += (float(scores(model, split.test, u, [v])) > 0) == is_link

@@ -10,23 +10,30 @@ from pathlib import Path
 import pytest
 from page_blocks import pictures, run_page, without_numbers
 from PIL import Image
-from test_documents import DOCUMENTS, blocks, run_all, words_of
+from test_documents import DOCUMENTS, blocks, commands, run_all
 
 import zorro
 from zorro.evaluation.traced.layers.registry import LAYERS
 from zorro.methods import registry
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    path.relative_to(ROOT).as_posix()
-    for path in ROOT.glob("docs/**/*.md")
-    if "docs/api/" not in path.as_posix()
-    and path.relative_to(ROOT).as_posix() not in DOCUMENTS  # these are tested as documents
-)
+PAGES = [
+    "README.md",
+    *sorted(
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.glob("docs/**/*.md")
+        if "docs/api/" not in path.as_posix()
+        and path.relative_to(ROOT).as_posix() not in DOCUMENTS  # these are tested as documents
+    ),
+]
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
+TO_PASTE = [page for page in PAGES if page in WITH_PYTHON or commands(page)]
 NOT_RUN = [(page, block) for page in PAGES for block in blocks(page, "python not-run")]
 GALLERY = [page for page in WITH_PYTHON if page.startswith("docs/gallery/")]
-DOWNLOADED = ('load("cora")', 'load_graphs("mutag")')
+NEEDED = {  # what stands in a page that takes data which are downloaded, and who has these
+    r'load\("cora"\)|load_graphs\("mutag"\)|--dataset (cora|mutag)': "data_dir",
+    r"--dataset dblp": "hetero_dir",
+}
 LARGEST_PICTURE = 80_000  # bytes, in the gallery
 
 
@@ -41,10 +48,11 @@ def _own_registry(monkeypatch):
 
 
 @pytest.mark.usefixtures("_own_registry")
-@pytest.mark.parametrize("page", WITH_PYTHON)
+@pytest.mark.parametrize("page", TO_PASTE)
 def test_a_page_can_be_pasted_and_prints_what_it_shows(page, run, tmp_path, request, monkeypatch):
-    if any(name in block for block in blocks(page, "python") for name in DOWNLOADED):
-        request.getfixturevalue("data_dir")
+    for sign, fixture in NEEDED.items():
+        if any(re.search(sign, block) for block in [*blocks(page, "python"), *blocks(page, "")]):
+            request.getfixturevalue(fixture)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
 
@@ -55,10 +63,8 @@ def test_a_page_can_be_pasted_and_prints_what_it_shows(page, run, tmp_path, requ
     if page in GALLERY:
         for name in pictures(ROOT / page):
             assert is_drawn(tmp_path / name), f"{page} does not save {name}"
-    every = [words for block in blocks(page, "") for words in words_of(block)]
-    commands = [words for words in every if words[0] == "zorro"]
-    if commands:
-        run_all(run, commands)
+    if commands(page):
+        run_all(run, commands(page))
 
 
 def is_drawn(picture: Path) -> bool:

@@ -10,7 +10,8 @@ from zorro.explanation import Explanation
 
 @pytest.fixture
 def made(run, checkpoint):
-    result = run("explain", "--checkpoint", checkpoint, "--nodes", "test", "--out", "made")
+    words = ["--checkpoint", checkpoint, "--nodes", "test", "--engine", "in-process"]
+    result = run("explain", *words, "--out", "made")
     assert result.code == 0, result.err
     return "made"
 

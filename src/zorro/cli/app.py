@@ -26,18 +26,17 @@ from zorro.cli.train import train
 from zorro.cli.verify import verify
 from zorro.version import __version__
 
-_HELP = """Find out which nodes and features a graph neural network's prediction rests on.
+_HELP = """Find out what a graph neural network's prediction rests on, and prove it.
 
-For a node, a link or a whole graph and its predicted class, zorro searches for a small set of
-nodes and features that is enough for the prediction: with these values kept and all others replaced
-by random ones, the model still answers the same. How often it does is the set's fidelity, given
-with an interval.
+For the model's answer for a node, a link or a whole graph, zorro searches for a small set of nodes,
+features or edges that is enough for it: with these kept and all else redrawn at random, the model
+still answers the same. How often it does is the set's fidelity, given with an interval.
 """
 
 _EPILOG = """Environment: ZORRO_DATA is the folder of downloaded data sets (default: the user's
 cache), ZORRO_PAPER the folder with the paper's material, ZORRO_MOLECULES that of the
-molecules, ZORRO_TRUST_DATA=1 reads data sets' files that differ from the published
-ones, ZORRO_DEBUG=1 does what --debug does.
+molecules, ZORRO_HETERO that of dblp, ZORRO_TRUST_DATA=1 reads data sets' files that
+differ from the published ones, ZORRO_DEBUG=1 does what --debug does.
 
 Exit codes: 0 done, 1 something given cannot be used (one line says what), 2 wrong usage,
 3 what --fail-on names is so, 70 unexpected failure, 130 interrupted.

@@ -63,7 +63,7 @@ Hops = Annotated[
     int | None,
     typer.Option(
         help="How far away a node can matter to the model.",
-        show_default="read off the model's layers",
+        show_default="found out by redrawing what lies further away",
     ),
 ]
 Threshold = Annotated[

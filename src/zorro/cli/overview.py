@@ -27,6 +27,13 @@ _WAYS = {
         "audit": "what a model rests on, class by class, and what stands out",
         "compare": "two runs: which answers changed, and which rest on other grounds",
     },
+    "Graphs on disk": {
+        "convert": "store a graph, to be explained without being loaded",
+        "verify": "is a stored graph what was stored?",
+    },
+    "The paper": {
+        "reproduce": "its tables and figures again, the published values beside",
+    },
 }
 _SHORT = 66  # characters of a line of help
 
@@ -45,7 +52,8 @@ def overview(group: TyperGroup, context: typer.Context) -> str:
         "proves that: with all else redrawn at random, the model still answers the same.",
     ]
     for title, told in {**_WAYS, "More": _others(group, context)}.items():
-        lines += ["", f"{title}:", *(f"  {name:<10}  {line}" for name, line in told.items())]
+        if told:
+            lines += ["", f"{title}:", *(f"  {name:<10}  {line}" for name, line in told.items())]
     return "\n".join([*lines, "", "`zorro COMMAND --help` has examples."])
 
 
