@@ -70,7 +70,8 @@ class Zorro:
             certifies nothing, and the guided search too ends on its own samples. The paper's
             search never certifies.
         k: elements tried per step: of each kind in the paper's search, of both kinds together in
-            the guided one; None tries all.
+            the guided one, which tries all edges where at most four times as many are left; None
+            tries all.
         samples: noise samples that the search sees.
         fresh_samples: further samples, unseen by the search, on which the fidelity is measured.
             When None it is told from the certificate's own samples, which are unseen too and as

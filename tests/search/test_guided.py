@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch_geometric.nn import GCNConv
 
 from zorro import Zorro, data, models
 from zorro.elements import Element, Selection
@@ -142,6 +143,39 @@ def test_a_model_without_gradients_is_searched_forwards():
         evaluator="any-model",
     ).explain(0)
     assert explanation.features == tuple(needed)
+
+
+class OneTells(nn.Module):
+    """Class 1 for a node that hears the first feature; of the second a little is heard anyway."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = GCNConv(2, 2, normalize=False, bias=False)
+        self.conv.lin.weight = nn.Parameter(torch.eye(2))
+
+    def forward(self, x, edge_index):
+        heard = self.conv(x, edge_index)  # (N, 2)
+        score = 5 * (heard[:, :1] - 0.5).relu() + 0.01 * heard[:, 1:]
+        return torch.cat([torch.ones_like(score), score], dim=1)
+
+
+@pytest.mark.parametrize("evaluator", ["traced", "any-model"])
+def test_of_few_edges_the_best_is_added_whatever_its_gain(evaluator):
+    """Without the edge that tells the slope along it is zero, and along the 30 others it is not."""
+    leaves = torch.arange(1, 32)
+    x = torch.zeros(32, 2)
+    x[31, 0] = 1.0
+    x[1:31, 1] = 1.0
+    explanation = Zorro(
+        OneTells(),
+        x,
+        torch.stack([leaves, torch.zeros_like(leaves)]),
+        keep=("edges",),
+        edge_presence=0.0,
+        evaluator=evaluator,
+    ).explain(0)
+    assert explanation.certified
+    assert [step.members for step in explanation.steps] == [(), ((31, 0),)]
 
 
 @pytest.mark.parametrize(("node", "elements"), [(711, 60), (728, 90), (600, 80)])

@@ -17,9 +17,9 @@ from zorro.evaluation.traced.plan import Plan
 from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.unserved import Unserved
 
-# Addresses of a value, and for each of its rows: to compute them takes as long as some hundred
-# inputs do, of which a search runs thousands.
-_MOST, _FOR_EACH_ROW = 1 << 14, 600
+# Addresses of a value, and for each of its rows: to compute them takes no longer than two thousand
+# inputs do, of which a search runs many thousands.
+_MOST, _FOR_EACH_ROW = 1 << 16, 2400
 _AT_ONCE = 1 << 18  # numbers of messages that are made at a time
 
 
