@@ -68,6 +68,70 @@ def test_what_an_element_brings_is_known_in_closed_form(kept):
     assert {it.members[0] for it in found.ranked if it.kept} == set(kept)
 
 
+def moved_by_enumeration(column, kept):
+    """E √|log p(with) − log p(without)| and how often the answer changes, over all outcomes."""
+    others = [other for other in range(len(WEIGHTS)) if other != column]
+    free = [other for other in others if other not in kept]
+    moved = changed = 0.0
+    for outcome in itertools.product([0, 1], repeat=len(free)):
+        chance = math.prod(SHARE if one else 1 - SHARE for one in outcome)
+        ones = [other for other in others if other in kept]
+        ones += [other for other, one in zip(free, outcome, strict=True) if one]
+        without = float(WEIGHTS[ones].sum()) - 3.6
+        totals = (without + float(WEIGHTS[column]), without)
+        logs = [-math.log1p(math.exp(-total)) for total in totals]
+        chance *= 1 - SHARE  # redrawn it is a one, as it is, in a quarter of the samples
+        moved += chance * math.sqrt(logs[0] - logs[1])
+        changed += chance * ((totals[0] > 0) != (totals[1] > 0))
+    return moved, changed
+
+
+@pytest.mark.parametrize("kept", [(), (0, 2), (0, 1, 2, 3, 4)])
+def test_how_far_an_element_moves_the_answer_is_known_in_closed_form(kept):
+    zorro = of_one_node(fresh_samples=8000)
+    explanation = dataclasses.replace(zorro.explain(0), selected={"features": kept})
+    found = zorro.importance(0, explanation)
+    moved, influence = found.moved("features"), found.influence("features")
+    for column in range(len(WEIGHTS)):
+        far, often = moved_by_enumeration(column, set(kept))
+        assert abs(moved[column] - far) < 5 / math.sqrt(8000)  # roots are 1.7 at most
+        assert abs(influence[column] - often) < 4 * math.sqrt(0.25 / 8000)
+    assert moved[4] == influence[4] == 0  # it has no weight
+    for values in (list(moved.values()), list(influence.values())):
+        assert values == sorted(values, reverse=True)
+
+
+def test_what_moves_the_answer_either_way_moves_it():
+    """Its effects cancel out in the mean, not in how far they reach."""
+
+    class Agree(nn.Module):
+        def forward(self, x, edge_index):
+            agree = 2.0 * (x[:, 0] == x[:, 1]) - 1.0
+            return torch.stack([torch.zeros_like(agree), agree], dim=1)
+
+    x = (torch.arange(40).unsqueeze(1) < torch.tensor([[20, 20, 20]])).float()
+    zorro = Zorro(
+        Agree(), x, torch.zeros(2, 0).long(), keep=("features",), hops=1, fresh_samples=4000
+    )
+    found = {it.members[0]: it for it in zorro.importance(0, beside="nothing").ranked}
+    assert abs(found[0].probability) < 0.02
+    assert found[0].moved == pytest.approx(0.5, abs=0.04)  # logs are 1 apart in half of them
+    assert found[2].moved == 0
+
+
+def test_a_probability_of_nought_is_a_distance_too():
+    class Sure(nn.Module):
+        def forward(self, x, edge_index):
+            return torch.stack([1 - x[:, 0], x[:, 0]], dim=1).log()
+
+    x = (torch.arange(40) < 10).float().unsqueeze(1).repeat(1, 2)
+    zorro = Zorro(Sure(), x, torch.zeros(2, 0).long(), keep=("features",), hops=1, tau=0.6)
+    moved = zorro.importance(0, beside="nothing", samples=2000).moved("features")
+    least = math.log(torch.finfo(torch.float32).tiny)
+    assert moved[0] == pytest.approx(0.75 * math.sqrt(-least), rel=0.06)
+    assert moved[1] == 0
+
+
 class Pooled(nn.Module):
     def __init__(self):
         super().__init__()

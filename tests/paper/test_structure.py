@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch_geometric.data import Data
+from torch_geometric.nn import SimpleConv
 
-from zorro import data
+from zorro import Zorro, data
 from zorro.data import GraphDataset, motifs
 from zorro.data.edge_truth import edges_in_motifs
 from zorro.errors import InputError
@@ -33,6 +36,7 @@ from zorro.paper.structure_jobs import (
     between_candidates,
     edges_between,
     first_edges,
+    movement,
     of_ranking,
 )
 
@@ -182,6 +186,42 @@ def test_sets_of_a_ranking_and_of_nodes(node_case):
     assert of_ranking(subject, edges, scores, whole)["auroc"] is None  # nothing to tell apart
     nodes = torch.isin(subject.graph.candidates, torch.arange(BASE + 5, BASE + 10))
     assert torch.equal(edges_between(subject, edges, nodes.float()), truth.own[0])
+
+
+def test_how_far_edges_move_the_answer_is_known_in_closed_form():
+    """Three edges of a star add to class 1; by chance they are there in half of the samples."""
+    weights, limit = (4.0, 1.0, -2.0), 1.5
+
+    class Adds(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.add = SimpleConv(aggr="add")
+
+        def forward(self, x, edge_index):
+            total = self.add(x, edge_index)[:, 0] - limit
+            return torch.stack([torch.zeros_like(total), total], dim=1)
+
+    x = torch.tensor([[0.0], *([weight] for weight in weights)])
+    star = both_ways([(0, leaf) for leaf in (1, 2, 3)])
+    explainers = [
+        Zorro(Adds(), x, star, keep=("edges",), edge_presence=presence) for presence in (0.5, 0.0)
+    ]
+    found = movement(*explainers, 0, samples=8000)
+
+    def distance(number, others):
+        without = sum(others) - limit
+        logs = [-math.log1p(math.exp(-total)) for total in (without + weights[number], without)]
+        return math.sqrt(abs(logs[0] - logs[1]))
+
+    for number in range(3):
+        others = [weight for place, weight in enumerate(weights) if place != number]
+        outcomes = [
+            [weight for weight, one in zip(others, there, strict=True) if one]
+            for there in itertools.product([0, 1], repeat=2)
+        ]
+        by_chance = sum(distance(number, some) for some in outcomes) / 4
+        expected = 0.5 * (by_chance + distance(number, others))
+        assert found[0, number + 1] == pytest.approx(expected, abs=0.05)  # a mean of roots
 
 
 def test_the_truth_is_measured_as_by_hand(node_case):

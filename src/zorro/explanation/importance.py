@@ -32,7 +32,8 @@ class ElementImportance:
         fidelity: F(S ∪ e) − F(S ∖ e): what is lost if it is redrawn too, or gained if it is added.
         probability: the mean probability of the answer with the element, less that without.
         influence: how often the answer changes with the element, in whatever direction.
-        moved: how far the probability of the answer moves with it, at the mean.
+        moved: how far the log-probability p of the answer moves with the element, by the mean of
+            roots: E √|p(with it) − p(without)|.
         value: the mean output with the element, less that without; None if it is no value.
     """
 
@@ -69,14 +70,19 @@ class Importance:
     def influence(self, kind: Kind) -> dict[Member, float]:
         """Return how often the answer changes with each id of a kind, the most often first.
 
-        Where none changes it more often, the one comes first that moves its probability more.
+        Where none changes it more often, the one comes first that moves it farther.
         """
         every = [each for each in self.ranked if each.kind == kind]
         every.sort(key=lambda each: (-each.influence, -each.moved))
         return {member: each.influence for each in every for member in each.members}
 
     def moved(self, kind: Kind) -> dict[Member, float]:
-        """Return how far the answer's probability moves with each id of a kind, the most first."""
+        """Return how far the answer moves with each id of a kind, the farthest first.
+
+        In whatever direction. Of the distance of the log-probabilities with and without it the
+        root is averaged: what often moves the answer a little counts beside what moves it far, but
+        seldom.
+        """
         every = [each for each in self.ranked if each.kind == kind]
         every.sort(key=lambda each: -each.moved)
         return {member: each.moved for each in every for member in each.members}

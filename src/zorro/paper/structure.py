@@ -154,13 +154,15 @@ _AUROC = (
     "How often an edge of the query's motif is ranked above another edge, among the edges between "
     "nodes within reach of the model: means over queries. Entries are *published* / *ours*: "
     "published by Luo et al. (2020), of other models and other draws of the graphs. GNNExplainer "
-    "and PGExplainer are PyG's, with 200 epochs and with settings that were chosen by these very "
-    "values (learning rate .001, size .01, entropy .1); GraphMask is PyG's; an edge is worth as "
-    "much to SubgraphX as the best subgraph of at most a motif's size that it lies in; Grad is the "
-    "magnitude of the gradient with respect to edge weights of one. Ours is how far the answer's "
-    'probability moves with an edge (`Zorro.importance(…).moved("edges")`), added up over three '
-    "worlds: all other edges there by chance, the certified set kept, all others there; these were "
-    "chosen by these very values among a dozen such orders, and so was the number of samples."
+    "and PGExplainer are PyG's, with 200 and with 30 epochs, the latter with settings that were "
+    "chosen by these very values (learning rate .001, size .01, entropy .1); GraphMask is PyG's; "
+    "an edge is worth as much to SubgraphX as the best subgraph of at most a motif's size that it "
+    "lies in; Grad is the magnitude of the gradient with respect to edge weights of one. Ours is "
+    'how far the answer moves with an edge (`Zorro.importance(…).moved("edges")`), added up over '
+    "two worlds: all other edges there by chance, and all others there. That is the root of the "
+    "distance of its log-probabilities with the edge and without it, at the mean. The order was "
+    "chosen among some 200 by these values, of the first 20 queries and five of the data sets, and "
+    "so was the number of samples; REPRODUCTION.md has those of other queries and models."
 )
 _CERTIFIED = (
     f'Of `zorro` with `keep=("edges",)`, τ = {TAU}, δ = .05, other edges present with probability '

@@ -13,7 +13,6 @@ from torch import Tensor
 from zorro.elements.edges import Member
 from zorro.errors import InputError
 from zorro.explainer import Zorro
-from zorro.explanation import Explanation
 from zorro.methods.edge_removal import scores_with_edges
 from zorro.methods.pyg_fidelity import pyg_fidelity
 from zorro.methods.registry import build_with, methods_in
@@ -155,6 +154,7 @@ class CertifiedJob:
             "presence": PRESENCE,
             "samples": SAMPLES,
             "ranked on": list(RANKED_ON),
+            "ranked in": ["chance", "all"],
         }
 
     @property
@@ -165,6 +165,7 @@ class CertifiedJob:
         """Return what measures a query."""
         subjects = self.case.subjects(place)
         zorro = self.case.zorro(place, **self._options, seed=place.seed)
+        without = self.case.zorro(place, **self._options, seed=place.seed, edge_presence=0.0)
 
         def measured(query: int) -> dict[str, Any]:
             subject = subjects.of(query)
@@ -177,7 +178,7 @@ class CertifiedJob:
             seconds = time.perf_counter() - started
             ranking: dict[str, Any] = {}
             if not self.connected:  # which ranks edges as without
-                moved = movement(zorro, query, found, samples=ranked_on(edges.count))
+                moved = movement(zorro, without, query, samples=ranked_on(edges.count))
                 ranking["ranking seconds"] = time.perf_counter() - started - seconds
                 scores = torch.tensor([moved[u, v] for u, v in ends.tolist()])
                 ranking.update(of_ranking(subject, edges, scores, truth))
@@ -253,22 +254,21 @@ def ranked_on(edges: int) -> int:
     return max(least, min(most, _RANKED // edges))
 
 
-def movement(zorro: Zorro, query: int, found: Explanation, *, samples: int) -> dict[Member, float]:
-    """Return how far the answer's probability moves with each edge, in three worlds added up.
+def movement(by_chance: Zorro, without: Zorro, query: int, *, samples: int) -> dict[Member, float]:
+    """Return how far the answer moves with each edge, in two worlds added up.
 
-    Those in which all other edges are there by chance, in which the certified set is kept, and in
-    which all others are there.
+    Those in which all other edges are there by chance, and in which all others are there.
+
+    Args:
+        by_chance: an edge that is not kept is there with the probability `PRESENCE`.
+        without: one that is not kept is gone, so that a single sample tells what it was worth.
+        query: which prediction.
+        samples: of chance.
     """
-    each = [
-        zorro.importance(query, samples=samples, beside="nothing"),
-        zorro.importance(query, found, samples=samples),
-        zorro.importance(query, samples=samples, beside="everything"),
-    ]
-    total: dict[Member, float] = {}
-    for importance in each:
-        for edge, moved in importance.moved("edges").items():
-            total[edge] = total.get(edge, 0.0) + moved
-    return total
+    alone = by_chance.importance(query, samples=samples, beside="nothing").moved("edges")
+    last = without.importance(query, samples=1, beside="everything").moved("edges")
+    gone = 1 - PRESENCE  # the share of samples in which an edge makes a difference by chance
+    return {edge: moved + gone * last[edge] for edge, moved in alone.items()}
 
 
 def between_candidates(subject: Subject, edges: UndirectedEdges) -> Tensor:

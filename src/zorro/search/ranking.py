@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from zorro.evaluation.evaluator import Evaluator
 from zorro.question.event import Event, StaysBetween
 
 _AT_ONCE = 256  # elements whose scores on all samples are held together
+_LEAST_LOG = math.log(torch.finfo(torch.float32).tiny)  # a probability below it is none
 _UNSIGNED = ("influence", "moved")  # the same whether an element is added or taken out
 
 
@@ -25,7 +27,7 @@ class Contributions:
         probability: (k,), the same of the event's mean probability, which still tells elements
             apart where no answer changes.
         influence: (k,), P(the event happens with S ∪ e or with S ∖ e, and not with both).
-        moved: (k,), the mean distance of the event's probabilities with and without e.
+        moved: (k,), E √|log p(with e) − log p(without e)|, p the event's probability on a sample.
         value: (k,), the same as of fidelity of the mean output, where that is a value.
     """
 
@@ -60,15 +62,22 @@ def contributions(evaluator: Evaluator, selection: Selection) -> Mapping[Kind, C
 
 def _changes(event: Event, before: Tensor, after: Tensor) -> dict[str, Tensor]:
     """Return what other scores (k, S, C) than (S, C) make of each mean of `Contributions`, (k,)."""
+
+    def log_probability(scores: Tensor) -> Tensor:
+        return event.log_probability(scores).double().clamp(min=_LEAST_LOG)
+
     quantities: dict[str, Callable[[Tensor], Tensor]] = {
         "fidelity": lambda scores: event.happens(scores).double(),
-        "probability": lambda scores: event.log_probability(scores).double().exp(),
+        "probability": lambda scores: log_probability(scores).exp(),
+        "moved": log_probability,
     }
     if isinstance(event, StaysBetween):
         quantities["value"] = lambda scores: scores[..., 0].double()
     changes = {name: of(after) - of(before) for name, of in quantities.items()}  # each (k, S)
+    # An element that often moves the answer a little counts beside one that moves it far, but
+    # seldom, as in a set that makes up for it elsewhere.
     return {
         **{name: change.mean(1) for name, change in changes.items()},
         "influence": changes["fidelity"].abs().mean(1),
-        "moved": changes["probability"].abs().mean(1),
+        "moved": changes["moved"].abs().sqrt().mean(1),
     }
