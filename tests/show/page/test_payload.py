@@ -72,7 +72,8 @@ def test_only_names_that_are_shown_are_kept(graph):
     names = Names(nodes=[f"n{i}" for i in range(40)], features=list("abcde"), classes=["no", "yes"])
     run_details = [payload.detail(made_explanation(), NodeView())]
     labels = payload.labels(NodeView(names=names), run_details)
-    assert labels["features"] == {"0": "a", "2": "c", "3": "d"}
+    # 4 is not kept, but the steps tell that it was taken out.
+    assert labels["features"] == {"0": "a", "2": "c", "3": "d", "4": "e"}
     assert labels["nodes"] == {"7": "n7", "8": "n8"}
     assert labels["classes"] == {"0": "no", "1": "yes"}
 

@@ -219,6 +219,11 @@ def labels(
             for kind in (EDGES, EDGE_ATTRIBUTES):
                 for edge in held.get(kind) or ():
                     shown[NODES].update(edge_at(edge)[:2])
+        for kind, member, *_ in one.get("steps", ()):  # what was taken out again is told too
+            if kind in ("node", "feature"):
+                shown[f"{kind}s"].add(member)
+            elif kind in ("edge", "edge_attribute"):
+                shown[NODES].update(edge_at(member)[:2])
         if one["values"] is not None:
             shown[FEATURES].update(one["values"]["features"])
         if one["scene"] is not None:
