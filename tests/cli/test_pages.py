@@ -100,8 +100,9 @@ def test_code_that_is_not_run_could_be(page, code):
         assert {option.arg for option in call.keywords} <= set(options)
 
 
-def test_what_is_named_of_a_report_stands_in_reports():
-    text = (ROOT / "docs/reading_report.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["docs/reading_report.md", "docs/explorer.md"])
+def test_what_is_named_of_a_page_stands_on_it(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
     named = set(re.findall(r"\*\*(.+?)\*\*", text))
     assert len(named) > 5
     files = [*ROOT.glob("src/zorro/show/**/*.js"), *ROOT.glob("src/zorro/show/**/*.html")]
