@@ -61,8 +61,8 @@ INSIDE = {
         "audit given comparison crossing conditions"
     ),
     "runs": (
-        "digests given typed_graph task manifest again known store folder flat run comparing "
-        "claims engines many listing export"
+        "digests given typed_graph task manifest again known store folder flat run adding "
+        "comparing claims engines many listing export"
     ),
     "show": (
         "palette bonds kept_edges rings rings_of_several scene type_scene link_scene plane "

@@ -9,7 +9,7 @@ from typing import Any
 
 from zorro.cli.model_and_data import ModelAndData
 from zorro.data.name_files import check_names, read_names
-from zorro.graph.names import Names, label
+from zorro.graph.names import Names
 
 _KINDS = {"class_names": "classes", "feature_names": "features", "node_names": "nodes"}
 
@@ -31,8 +31,3 @@ def chosen_names(on: ModelAndData, files: Mapping[str, Path | None]) -> Names:
         names, nodes=on.data.num_nodes, features=on.data.num_features, classes=on.data.num_classes
     )
     return names
-
-
-def class_name(names: Names, number: int) -> str:
-    """Return what a class is called in a table: its name, or its number."""
-    return label(names.classes, number) or str(number)
