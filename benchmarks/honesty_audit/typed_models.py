@@ -313,7 +313,8 @@ class Differs(nn.Module):
             sender, receiver = edge_index_dict[relation]
             scores = scores.index_add(0, receiver, lin(x)[sender])
             counts.append(torch.zeros(len(x)).index_add(0, receiver, torch.ones(len(sender))))
-        return scores + self.count(torch.stack(counts, dim=1))
+        scores = scores + self.count(torch.stack(counts, dim=1))
+        return scores
 
 
 class MeanByHand(nn.Module):
