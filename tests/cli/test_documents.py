@@ -30,8 +30,8 @@ SHORTER = {
     "--dataset cora --model gcn": "--dataset cora --model gcn --epochs 20",
     "--dataset mutag --model gin": "--dataset mutag --model gin --epochs 10",
     "dblp-pyg": "dblp",  # which need not be downloaded
-    "--dataset dblp --model hgt": "--dataset dblp --model hgt --epochs 4",
-    "HeteroTrainingSettings(epochs=40)": "HeteroTrainingSettings(epochs=4)",
+    "--dataset dblp --model hgt": "--dataset dblp --model hgt --epochs 2",
+    "--nodes 12,40": "--nodes 12",
     "--graphs test": "--graphs 5,9",
     "--nodes test": "--nodes 322,302",
     "--nodes random:20": "--nodes random:2",
