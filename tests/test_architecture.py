@@ -60,7 +60,7 @@ INSIDE = {
         "audit given comparison crossing conditions"
     ),
     "runs": (
-        "digests given typed_graph task manifest again known store folder flat run comparing "
+        "digests given typed_graph task manifest again known store folder flat run adding comparing "
         "claims engines many listing export"
     ),
     "show": (
