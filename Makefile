@@ -26,11 +26,12 @@ demo: $(STAMP)
 	rm -rf demo-out
 	$(BIN)/zorro demo --out demo-out
 
-# The pages are tested in a real browser; without one those tests say why they were left out.
+# The pages are tested in a real browser; without one those tests say why they were left out. Many
+# tests wait for a server, a browser or a cluster: three at a time keep two cores at work.
 test: $(STAMP)
 	-@$(BIN)/python tests/browser/find_browser.py
 	$(BIN)/python -m pytest --quiet --doctest-modules src/zorro
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # What takes minutes each and is left out of `make test`.
 slow-test: $(STAMP)
