@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from zorro.elements.edges import Member
 from zorro.elements.space import BLOCKS, FEATURES, NODES
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.explanation.written import NBSP, hundredths, percent
+from zorro.explanation.written import NBSP, percent, probability
 from zorro.graph.names import Names
 from zorro.question import Level, Query
 
@@ -252,8 +252,5 @@ def _why_not_proved(claim: Claim) -> str:
 
 def _probability(value: float) -> str:
     """Return what a probability is: = .93, and never 1.00 for what is less."""
-    if value < 0.005:
-        return f"<{NBSP}.01"
-    if 0.995 <= value < 1:
-        return f">{NBSP}.99"
-    return f"={NBSP}" + hundredths(value).removeprefix("0")
+    sign, _, digits = probability(value).rpartition(" ")
+    return f"{sign or '='}{NBSP}{digits.removeprefix('0')}"

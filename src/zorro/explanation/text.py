@@ -11,7 +11,7 @@ from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation.explanation import Explanation
 from zorro.explanation.losses import ElementLoss
 from zorro.explanation.typed import TypedMembers, counted_by_type, listed_by_type
-from zorro.explanation.written import hundredths, interval
+from zorro.explanation.written import hundredths, interval, probability
 from zorro.graph.names import Names, label
 from zorro.search.certificate import Certificate
 
@@ -75,7 +75,7 @@ def _against(e: Explanation, names: Names) -> str:
 
 def _how_sure(e: Explanation) -> str:
     if e.predicted_class is not None:
-        return f" (probability {hundredths(e.probability)})"
+        return f" (probability {probability(e.probability)})"
     least = e.least_tolerance
     return "" if least is None else f" ({least:.3g} would have been enough)"
 

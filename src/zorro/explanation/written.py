@@ -30,6 +30,17 @@ def hundredths(value: float, *, signed: bool = False) -> str:
     return f"{short:+.2f}" if signed else f"{short:.2f}"
 
 
+def probability(value: float) -> str:
+    """Return a probability with two decimals, and never 1.00 for what is less.
+
+    >>> probability(0.926), probability(0.9973), probability(0.001)
+    ('0.93', '> 0.99', '< 0.01')
+    """
+    if 0.995 <= value < 1:
+        return "> 0.99"
+    return "< 0.01" if value < 0.005 else hundredths(value)
+
+
 def percent(share: float) -> str:
     """Return a share in percent, with one decimal where there is one."""
     return f"{rounded(100 * share, 1):g}{NBSP}%"
