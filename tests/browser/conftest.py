@@ -37,6 +37,14 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(autouse=True)
+def _nothing_found_yet():
+    """Forget what earlier tests had explained: the tests of a file share its servers."""
+    servers = sys.modules.get("local_server")  # there only if what it needs is installed
+    for served in servers.SERVED if servers else ():
+        served._found.clear()
+
+
 @pytest.fixture(params=SIZES)
 def page(request, browser):
     """A page on a desk or on a phone."""

@@ -14,6 +14,8 @@ from zorro.show.web.guard import access_to
 from zorro.show.web.served import Broken, Served
 from zorro.show.web.server import address_of, configured, listen
 
+SERVED: list[Served] = []  # for as long as they are
+
 
 def served_at(
     runs: list[Served | Broken], around: Callable[[Any], Any] = lambda app: app
@@ -27,6 +29,9 @@ def served_at(
         thread.start()
         while not server.started:
             time.sleep(0.01)
+        own = [one for one in runs if isinstance(one, Served)]
+        SERVED.extend(own)
         yield address_of(access)
+        SERVED[:] = [one for one in SERVED if one not in own]
         server.should_exit = True
         thread.join(10)

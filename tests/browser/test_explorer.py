@@ -35,7 +35,7 @@ MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1<
 
 
 class Slow(torch.nn.Module):
-    """A model whose explanation takes a while."""
+    """A model whose explanation takes a while, for the batches that a search runs."""
 
     def __init__(self, inner, seconds):
         super().__init__()
@@ -43,7 +43,7 @@ class Slow(torch.nn.Module):
         self.seconds = seconds
 
     def forward(self, x, edge_index):
-        if float(x.sum()) < float("inf"):  # what depends on values cannot be traced
+        if float(x.sum()) < float("inf") and len(x) > len(ring()["x"]):  # values: not to be traced
             time.sleep(self.seconds)
         return self.inner(x, edge_index)
 

@@ -14,7 +14,7 @@ from zorro.data import GraphDataset
 from zorro.data.molecules import ATOMS, BONDS
 from zorro.explanation import ElementImportance, Importance
 from zorro.models import GraphTrainingSettings
-from zorro.paper import EXPERIMENTS, Settings, benzene, graph_cells
+from zorro.paper import EXPERIMENTS, Settings, graph_cells
 from zorro.paper.molecules import balanced, best_auroc, best_match, ranks_of, truths_of
 from zorro.paper.paper_values import published_by
 
@@ -90,10 +90,9 @@ def made(monkeypatch):
     graphs = made_molecules()
     quick = GraphTrainingSettings(epochs=15, learning_rate=0.02, batch_size=16)
     monkeypatch.setattr(data, "load_graphs", lambda name: graphs)
-    for module in (benzene, graph_cells):
-        monkeypatch.setattr(
-            module, "usual_settings", lambda name, seed=0: replace(quick, seed=seed)
-        )
+    monkeypatch.setattr(
+        graph_cells, "usual_settings", lambda name, seed=0: replace(quick, seed=seed)
+    )
     return graphs
 
 

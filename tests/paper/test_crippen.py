@@ -15,7 +15,7 @@ from zorro import data
 from zorro.data import GraphDataset
 from zorro.data.molecules import ATOMS, BONDS
 from zorro.models import GraphTrainingSettings
-from zorro.paper import EXPERIMENTS, Settings, crippen, graph_cells
+from zorro.paper import EXPERIMENTS, Settings, graph_cells
 from zorro.paper.paper_values import published_by
 from zorro.paper.value_jobs import grad_input, rank_agreement, true_shares
 
@@ -80,10 +80,9 @@ def made(monkeypatch):
     graphs = made_molecules()
     quick = GraphTrainingSettings(epochs=60, learning_rate=0.01)
     monkeypatch.setattr(data, "load_graphs", lambda name: graphs)
-    for module in (crippen, graph_cells):
-        monkeypatch.setattr(
-            module, "usual_settings", lambda name, seed=0: replace(quick, seed=seed)
-        )
+    monkeypatch.setattr(
+        graph_cells, "usual_settings", lambda name, seed=0: replace(quick, seed=seed)
+    )
     return graphs
 
 
