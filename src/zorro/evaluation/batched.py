@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -36,8 +35,6 @@ _TRIED_SAMPLES = 3  # on which a column without a gradient is tried
 _UNLIKE = 3
 _MOST_UNLIKE = 128
 _NUMBERS_ALONE = 1 << 22
-# The first of them run alone; for the rest it is enough that their company is another and smaller.
-_ALONE, _COMPANY = 16, 8
 
 
 @dataclass(frozen=True)
@@ -521,18 +518,16 @@ class BatchedEvaluator(Evaluator):
         if self._copies == 1:
             return True
         inputs, edges = self._unlike_copies()
-        count = inputs.size(0)
-        starts = [*range(min(count, _ALONE)), *range(_ALONE, count, _COMPANY), count]
-        companies = [slice(start, stop) for start, stop in pairwise(starts)]
+        each = [slice(copy, copy + 1) for copy in range(inputs.size(0))]
+        alone = torch.cat(
+            [
+                self._run_copies(inputs[one], None if edges is None else edges.part(one))
+                for one in each
+            ]
+        )
         try:
-            apart = torch.cat(
-                [
-                    self._run_copies(inputs[some], None if edges is None else edges.part(some))
-                    for some in companies
-                ]
-            )
             together = self._run_copies(inputs, edges)
-            independent = self._predictor.same(together, apart)
+            independent = self._predictor.same(together, alone)
         except ModelError:  # it takes so many nodes and no more
             independent = False
         if not independent:
@@ -554,6 +549,6 @@ class BatchedEvaluator(Evaluator):
         few = min(self.samples, max(1 if edges is None else _UNLIKE, cheap))
         noisy = self._draws.matrices(torch.arange(few, device=self.device))
         true = self.edges_under(self.everything)
-        return torch.cat([self._x.unsqueeze(0), noisy]), EdgesOfSamples.joined(
-            [part.part(slice(count)) for part, count in ((true, 1), (edges, few)) if part]
+        return torch.cat([noisy, self._x.unsqueeze(0)]), EdgesOfSamples.joined(
+            [part.part(slice(count)) for part, count in ((edges, few), (true, 1)) if part]
         )
