@@ -47,6 +47,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/oxlint --deny-warnings src/zorro/show
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 # The documentation, from Markdown and docstrings: build/docs/index.html. Its links are checked.
 docs: $(DOCS_STAMP)

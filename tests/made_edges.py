@@ -12,7 +12,7 @@ from zorro.model.randomness import seeded
 from zorro.runs import Run, explain_many
 
 EXPLAINED = (7, 12, 14)  # of 40, nodes whose answers rest on two edges or more
-OPTIONS = {"keep": ("edges",), "edge_presence": 0.3, "fresh_samples": 300}
+OPTIONS: dict[str, Any] = {"keep": ("edges",), "edge_presence": 0.3, "fresh_samples": 300}
 
 with seeded(3):
     MODEL = GCN(5, 8, num_layers=2, out_channels=2).eval()

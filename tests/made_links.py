@@ -27,7 +27,7 @@ class Multiplies(nn.Module):
         return (z[one] * z[other]).sum(1) - self.least
 
 
-def graph() -> dict[str, torch.Tensor]:
+def graph() -> dict[str, Any]:
     """The ring without its classes."""
     return {name: part for name, part in ring().items() if name != "y"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch_geometric.nn import GCN
@@ -10,6 +11,7 @@ from torch_geometric.nn import GCN
 from zorro import question
 from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation import Explanation, GraphSummary, Parameters, Step, Versus
+from zorro.explanation.explanation import Status
 from zorro.runs import Outcome, Query, Run, open_run
 from zorro.runs import folder as folders
 from zorro.runs.digests import digest, model_digest
@@ -24,7 +26,7 @@ def made_explanation(
     *,
     nodes: tuple[int, ...] = (7, 8),
     features: tuple[int, ...] = (0, 2, 3),
-    status: str = "certified",
+    status: Status = "certified",
     certified: bool | None = None,
     hits: int = 910,
     versus: Versus | None = None,
@@ -53,7 +55,7 @@ def made_explanation(
     )
 
 
-def ring(nodes: int = 40, features: int = 5) -> dict[str, torch.Tensor]:
+def ring(nodes: int = 40, features: int = 5) -> dict[str, Any]:
     """A ring of nodes with chords, random features and two classes."""
     generator = torch.Generator().manual_seed(0)
     here = torch.arange(nodes)

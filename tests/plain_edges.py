@@ -7,6 +7,7 @@ the model is called as its owner calls it.
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 from scipy.stats import binom, fisher_exact
@@ -49,7 +50,7 @@ def redrawn(x, keep, die):
 
 def assert_same_share(measured, stayed, samples):
     """Fail if two counts can hardly be of the same probability."""
-    table = [[measured.hits, measured.samples - measured.hits], [stayed, samples - stayed]]
+    table: Any = [[measured.hits, measured.samples - measured.hits], [stayed, samples - stayed]]
     assert fisher_exact(table).pvalue > 1e-4, (measured, stayed, samples)
 
 

@@ -10,6 +10,7 @@ import inspect
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,7 +116,7 @@ def undefined(code: str) -> set[str]:
     return used - known
 
 
-def arguments(thing: object) -> list[str]:
+def arguments(thing: Any) -> list[str]:
     """Return what a function, or the constructor of a class, can be called with."""
     if not inspect.isclass(thing):
         return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]

@@ -236,8 +236,11 @@ def shown_tree() -> list[Path]:
     tree = re.search(r"^src/zorro/\n(.*?)^```$", TREE.read_text(encoding="utf-8"), re.M | re.S)
     named: list[Path] = []
     folders = {0: Path()}  # by how far what lies in them is set in
+    assert tree is not None
     for line in tree[1].splitlines():
-        indent, names = re.match(r"( +)([\w./]+(?:, [\w./]+)*)", line).groups()
+        shown = re.match(r"( +)([\w./]+(?:, [\w./]+)*)", line)
+        assert shown is not None
+        indent, names = shown.groups()
         above = folders[max(depth for depth in folders if depth < len(indent))]
         paths = [above / name for name in names.split(", ")]
         folders = {depth: path for depth, path in folders.items() if depth < len(indent)}

@@ -1,6 +1,7 @@
 """Whole numbers come from any library and stay plain; what is none is refused by name."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas
@@ -53,7 +54,7 @@ def plain(explanation):
 
 
 @pytest.mark.parametrize("node", INTEGERS.values(), ids=INTEGERS)
-def test_every_librarys_integers_are_nodes(parts, zorro, node):
+def test_every_librarys_integers_are_nodes(parts: tuple[Any, Any, Any], zorro, node):
     found = zorro.explain(node)
     assert plain(found) == plain(zorro.explain(5))
     assert type(found.node) is int
@@ -61,7 +62,7 @@ def test_every_librarys_integers_are_nodes(parts, zorro, node):
     assert [plain(e) for e in zorro.explain_multiple(node, max_explanations=2)] == [
         plain(e) for e in zorro.explain_multiple(5, max_explanations=2)
     ]
-    kept = {"nodes": [5], "features": [1]}
+    kept: dict[str, Any] = {"nodes": [5], "features": [1]}
     assert zorro.fidelity(node, **kept) == zorro.fidelity(5, **kept)
     assert zorro.meter(node).fidelity(**kept) == zorro.fidelity(5, **kept)
     expected = rdt_fidelity(*parts, 5, **kept, samples=30)
@@ -93,8 +94,13 @@ def test_features_too(zorro):
 
 
 @pytest.mark.parametrize("numbers", NUMBERS.values(), ids=NUMBERS)
-def test_and_can_be_explained_in_a_run(parts, tmp_path, numbers):
-    options = {"samples": 20, "fresh_samples": 50, "delta": None, "why_not": np.int64(0)}
+def test_and_can_be_explained_in_a_run(parts: tuple[Any, Any, Any], tmp_path, numbers):
+    options: dict[str, Any] = {
+        "samples": 20,
+        "fresh_samples": 50,
+        "delta": None,
+        "why_not": np.int64(0),
+    }
     run = explain_many(*parts, numbers, out=tmp_path / "run", engine="in-process", **options)
     outcomes = list(run.outcomes())
     assert [outcome.query.key for outcome in outcomes] == [5, 7]
@@ -123,7 +129,7 @@ def test_and_can_be_explained_in_a_run(parts, tmp_path, numbers):
         (np.array([5, 6]), r"got array\(\[5, 6\]\): for several nodes use zorro.explain_many"),
     ],
 )
-def test_what_is_no_node_is_refused(parts, zorro, node, said):
+def test_what_is_no_node_is_refused(parts: tuple[Any, Any, Any], zorro, node, said):
     expected = f"^node: expected a whole number from 0 to 39, {said}"
     for door in (zorro.explain, zorro.explain_multiple, zorro.fidelity, zorro.meter):
         with pytest.raises(InputError, match=expected):
@@ -147,7 +153,9 @@ def test_what_is_no_node_is_refused(parts, zorro, node, said):
         ([5, 40], "got 40"),
     ],
 )
-def test_what_is_no_list_of_nodes_is_refused(parts, zorro, tmp_path, numbers, said):
+def test_what_is_no_list_of_nodes_is_refused(
+    parts: tuple[Any, Any, Any], zorro, tmp_path, numbers, said
+):
     with pytest.raises(InputError, match=f"^nodes: expected whole numbers from 0 to 39,? ?{said}"):
         zorro.fidelity(5, nodes=numbers)
     with pytest.raises(InputError, match=f"^nodes: expected whole numbers from 0 to 39,? ?{said}"):
@@ -156,7 +164,7 @@ def test_what_is_no_list_of_nodes_is_refused(parts, zorro, tmp_path, numbers, sa
 
 
 @pytest.mark.parametrize("why_not", ["1", 1.0, True, -1])
-def test_what_is_no_class_is_refused(parts, zorro, tmp_path, why_not):
+def test_what_is_no_class_is_refused(parts: tuple[Any, Any, Any], zorro, tmp_path, why_not):
     with pytest.raises(InputError, match=r"^why_not: expected a class from 0 to 2, got"):
         zorro.explain(5, why_not=why_not)
     with pytest.raises(InputError, match=r"^why_not: expected a class from 0, got"):

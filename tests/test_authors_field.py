@@ -13,7 +13,9 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "authors_field.py"
 
 def test_the_example_explains_both_models(tmp_path, capsys):
     spec = importlib.util.spec_from_file_location("authors_field", EXAMPLE)
+    assert spec is not None
     example = importlib.util.module_from_spec(spec)
+    assert spec.loader is not None
     spec.loader.exec_module(example)
     written(tmp_path / "library.npz", with_classes())
     example.main(str(tmp_path / "library.npz"), count=2, epochs=30)

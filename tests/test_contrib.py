@@ -35,7 +35,9 @@ MULTICLASS = {
 @pytest.fixture(scope="module")
 def contributed():
     spec = importlib.util.spec_from_file_location("contributed", FOLDER / "zorro_explainer.py")
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
+    assert spec.loader is not None
     spec.loader.exec_module(module)
     return module
 
@@ -55,7 +57,9 @@ def test_its_own_tests_pass_as_in_a_checkout_of_pyg():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(FOLDER)]
     told = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert told.returncode == 0, told.stdout[-3000:]
-    assert int(re.search(r"(\d+) passed", told.stdout)[1]) > 250
+    passed = re.search(r"(\d+) passed", told.stdout)
+    assert passed is not None
+    assert int(passed[1]) > 250
     assert "skipped" not in told.stdout
 
 

@@ -4,6 +4,7 @@ import logging
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from plain_loop import plain_fidelity
 
 NODES, FEATURES, CLASSES = 24, 6, 3
 QUERY = 3
-QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
+QUICK: dict[str, Any] = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
 
 
 class OfNodes(nn.Module):
@@ -270,7 +271,7 @@ class Typed(OfNodes):
 
 
 class OtherNames(OfNodes):
-    def forward(self, features, adj):
+    def forward(self, features, adj):  # type: ignore[override]
         return self.two(self.one(features, adj).relu(), adj)
 
 

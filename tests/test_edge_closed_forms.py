@@ -1,5 +1,7 @@
 """Sets of edges whose fidelity is known, and what must make no difference to it."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch_geometric.nn as gnn
@@ -170,7 +172,7 @@ def grid():
 
 
 def same_share(one, other):
-    table = [[each.hits, each.samples - each.hits] for each in (one, other)]
+    table: Any = [[each.hits, each.samples - each.hits] for each in (one, other)]
     return fisher_exact(table).pvalue > 1e-4
 
 
@@ -205,7 +207,7 @@ def test_the_order_of_edges_changes_nothing_at_all():
 
 def test_memory_and_order_of_queries_change_nothing():
     x, edge_index = grid()
-    options = {"keep": ("edges",), "evaluator": "any-model"}
+    options: dict[str, Any] = {"keep": ("edges",), "evaluator": "any-model"}
     usual = Zorro(made(), x, edge_index, **options)
     little = Zorro(made(), x, edge_index, memory=1 << 20, **options)
     expected = {query: usual.explain(query) for query in range(3)}
@@ -219,7 +221,7 @@ def test_memory_and_order_of_queries_change_nothing():
 @pytest.mark.parametrize("engine", ["in-process", "processes"])
 def test_runs_give_what_single_calls_give(engine, tmp_path):
     x, edge_index = grid()
-    options = {"keep": ("edges",), "edge_presence": 0.4}
+    options: dict[str, Any] = {"keep": ("edges",), "edge_presence": 0.4}
     zorro = Zorro(made(), x, edge_index, **options)
     run = explain_many(
         made(), x, edge_index, [2, 5, 3], out=tmp_path / "run", engine=engine, **options

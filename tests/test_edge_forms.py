@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -193,7 +194,7 @@ def test_a_stored_graph_gives_what_the_same_in_memory_gives(tmp_path, weighted):
         data.edge_weight = torch.rand(edge_index.size(1)) * 3
     store(data, tmp_path / "graph")
     stored = open_stored(tmp_path / "graph")
-    options = {"keep": ("edges",), "directed": False}
+    options: dict[str, Any] = {"keep": ("edges",), "directed": False}
     there, here = (
         Zorro(
             model,

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
 from zorro import Zorro
+from zorro.elements import Kind
 from zorro.errors import InputError
 
 sys.path.append(str(Path(__file__).parent))
@@ -23,7 +25,7 @@ from plain_edges import (
 )
 
 NODES, FEATURES = 40, 6
-EDGES = ("edges",)
+EDGES: tuple[Kind, ...] = ("edges",)
 
 
 def ring_with_chords(nodes=NODES, step=7):
@@ -148,6 +150,7 @@ def test_a_value_stays_within_its_tolerance(side):
     with torch.no_grad():
         every = model(x, edge_index).flatten()
     limit = 0.4 * float(every.std())
+    assert explanation.value is not None
     assert explanation.value.tolerance == pytest.approx(limit, rel=1e-4)
 
     def stays(columns, die):
@@ -244,8 +247,8 @@ def molecules(count=10, seed=2):
     graphs = []
     for _ in range(count):
         nodes = int(torch.randint(5, 10, (1,), generator=draw))
-        pairs = [(i, (i + 1) % nodes) for i in range(nodes)] + [(0, nodes // 2)]
-        pairs = torch.tensor(pairs).t()
+        bonds = [(i, (i + 1) % nodes) for i in range(nodes)] + [(0, nodes // 2)]
+        pairs = torch.tensor(bonds).t()
         attributes = torch.randn(pairs.size(1), 2, generator=draw)
         graphs.append(
             Data(
@@ -337,7 +340,7 @@ def test_edges_beside_nodes_and_features(keep):
     x, edge_index = features(), ring_with_chords()
     model = made(MODELS["gcn"])
     zorro = Zorro(model, x, edge_index, keep=keep, tau=0.8)
-    columns_kept = {"features": []} if "features" in keep else {}
+    columns_kept: dict[str, Any] = {"features": []} if "features" in keep else {}
     query = first_that_needs_some(zorro, range(NODES), nodes=[], **columns_kept)
     elements = plain_elements(edge_index)
     with torch.no_grad():

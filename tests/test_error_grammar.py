@@ -38,7 +38,7 @@ def message(node: ast.expr, known: dict[str, str]) -> str | None:
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
         return "".join(
-            part.value if isinstance(part, ast.Constant) else filled(part, known)
+            str(part.value) if isinstance(part, ast.Constant) else filled(part, known)
             for part in node.values
         )
     return None

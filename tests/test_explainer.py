@@ -1,5 +1,7 @@
 """The front door: what goes in is checked, what comes out can be checked."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -40,7 +42,7 @@ def net():
     return Net()
 
 
-def test_an_explanation_can_be_checked_by_measuring_its_fidelity(net, graph):
+def test_an_explanation_can_be_checked_by_measuring_its_fidelity(net, graph: tuple[Any, Any]):
     explanation = Zorro(net, *graph, tau=0.8, fresh_samples=300).explain(17)
     assert explanation.search_fidelity.value > 0.8
     assert explanation.predicted_class == int(net.eval()(*graph)[17].argmax())
@@ -59,7 +61,7 @@ def test_steps_lead_from_nothing_to_the_sets(net, graph, search):
     explanation = Zorro(net, *graph, tau=0.9, search=search).explain(3)
     start, *following = explanation.steps
     assert (start.node, start.feature) == (None, None)
-    selected = {"node": set(), "feature": set()}
+    selected: dict[str, set[Any]] = {"node": set(), "feature": set()}
     for step in following:
         kind = "feature" if step.node is None else "node"
         element = getattr(step, kind)
@@ -81,7 +83,7 @@ def test_the_order_of_queries_changes_nothing(net, graph):
     assert forwards == backwards
 
 
-def test_full_selection_has_fidelity_one_and_none_is_the_empty_steps(net, graph):
+def test_full_selection_has_fidelity_one_and_none_is_the_empty_steps(net, graph: tuple[Any, Any]):
     everything = rdt_fidelity(net, *graph, 17, samples=80)
     assert everything.value == 1.0
     nothing = rdt_fidelity(net, *graph, 17, nodes=[], features=[], samples=2000)
@@ -94,7 +96,8 @@ def test_nodes_that_the_prediction_cannot_see_make_no_difference(net, graph):
     explainer = Zorro(net, *graph)
     seen = explainer.explain(59).graph.candidates
     assert seen < 60
-    candidates = set(explainer._ready.source.extract(59).candidates.tolist())
+    source: Any = explainer._ready.source
+    candidates = set(source.extract(59).candidates.tolist())
     unseen = [node for node in range(60) if node not in candidates]
     some = sorted(candidates)[:2]
     assert explainer.fidelity(59, nodes=some, samples=200) == explainer.fidelity(
@@ -157,6 +160,7 @@ def test_a_double_precision_graph_is_kept_in_double_precision(graph):
     x, edge_index = graph
     net = Net().double()
     explanation = Zorro(net, x.double(), edge_index).explain(17)
+    assert explanation.certificate is not None
     assert explanation.certificate.certified
 
 
@@ -210,11 +214,14 @@ def test_bad_graphs_are_named(net, graph):
             Zorro(net, bad_x, bad_edges)
 
 
-def test_bad_sets_are_named(net, graph):
+def test_bad_sets_are_named(net, graph: tuple[Any, Any]):
     with pytest.raises(InputError, match="nodes: expected whole numbers from 0 to 59, got 60"):
         rdt_fidelity(net, *graph, 17, nodes=[60])
     with pytest.raises(InputError, match="features: expected whole numbers from 0 to 7"):
         rdt_fidelity(net, *graph, 17, features=[-1])
+    # The keys of what is meant by type were taken for the nodes.
+    with pytest.raises(InputError, match="nodes: expected whole numbers where there is one type"):
+        Zorro(net, *graph).fidelity(17, nodes={3: [0]})
 
 
 def test_every_zorro_error_is_a_zorro_error():

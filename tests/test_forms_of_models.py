@@ -3,6 +3,7 @@
 import functools
 import math
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from zorro.errors import InputError
 
 NODES, FEATURES, CLASSES = 24, 6, 3
 LINK = (3, 9)
-QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
+QUICK: dict[str, Any] = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
 
 
 class OfGraphs(nn.Module):
@@ -56,7 +57,7 @@ class LinksWithEdges(OfLinks):
 
 
 class NodesWithEdges(OfGraphs):
-    def forward(self, x, edge_index, **of_edges):
+    def forward(self, x, edge_index, **of_edges):  # type: ignore[override]
         return self.last(self.conv(x, edge_index, **of_edges).tanh())
 
 
@@ -253,7 +254,7 @@ def test_forms_of_a_model_of_graphs(form):
 @pytest.mark.parametrize("form", [*FORMS, "traced"])
 def test_forms_of_a_model_of_links(graph, form):
     net = made(OfLinks)
-    options = {**QUICK, "threshold": 0.0, "hops": 1}
+    options: dict[str, Any] = {**QUICK, "threshold": 0.0, "hops": 1}
     if form == "traced":
         model = torch.jit.trace(net, (*graph, torch.tensor([[0, 1], [2, 3]])))
     else:
@@ -270,7 +271,9 @@ def test_forms_of_a_model_of_links(graph, form):
 
 def the_line_of(error, model):
     """The function that an error says to pass."""
-    line = re.search(r"`(lambda .*)`", str(error.value)).group(1)
+    shown = re.search(r"`(lambda .*)`", str(error.value))
+    assert shown is not None
+    line = shown[1]
     return eval(line, {"model": model, "torch": torch, "torch_geometric": torch_geometric})
 
 
@@ -285,7 +288,7 @@ class OtherOptionalName(OfGraphs):
 
 
 class NoBatch(OfGraphs):
-    def forward(self, x, edge_index):
+    def forward(self, x, edge_index):  # type: ignore[override]
         return super().forward(x, edge_index, torch.zeros(len(x), dtype=torch.long))
 
 
@@ -312,7 +315,7 @@ def test_links_by_another_name_get_the_line_that_works(graph):
     with pytest.raises(InputError, match=r"^model: expected one that takes edge_label") as error:
         Zorro.of_links(model, *graph, threshold=0.0)
     line = the_line_of(error, model)
-    options = {**QUICK, "threshold": 0.0}
+    options: dict[str, Any] = {**QUICK, "threshold": 0.0}
     explanation = Zorro.of_links(line, *graph, **options).explain(LINK)
     expected = Zorro.of_links(made(OfLinks), *graph, **options).explain(LINK)
     assert explanation.selected == expected.selected
@@ -336,7 +339,7 @@ def test_an_adjacency_gets_the_line_that_works_at_other_levels_too(graph, level)
     with pytest.raises(InputError, match=r"edge_index: expected .*to_torch_csr_tensor") as error:
         getattr(Zorro, f"of_{level}")(model, *given)
     line = the_line_of(error, model)
-    options = {**QUICK, "evaluator": "any-model"}
+    options: dict[str, Any] = {**QUICK, "evaluator": "any-model"}
     if level == "graphs":
         one, other = (Zorro.of_graphs(each, graphs, **options) for each in (line, model))
         asked = needing(other)

@@ -1,6 +1,7 @@
 """Answers for whole graphs: what is claimed of them holds in a plain loop."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -145,13 +146,13 @@ def test_groups_are_kept_and_redrawn_together():
     seen = []
 
     class Noted(Pooled):
-        def forward(self, x, edge_index, batch=None):
+        def forward(self, x, edge_index, batch=None):  # type: ignore[override]
             seen.append(x.detach().clone())
             return super().forward(x, edge_index, batch)
 
     model = Noted(gnn.GCNConv, gnn.global_add_pool).eval()
     group = [list(range(FEATURES))]
-    options = {"tau": 0.8, "samples": 60, "feature_groups": group}
+    options: dict[str, Any] = {"tau": 0.8, "samples": 60, "feature_groups": group}
     zorro = Zorro.of_graphs(model, graphs, evaluator="any-model", **options)
     number = first_that_needs_some(zorro)
     seen.clear()
@@ -205,7 +206,7 @@ def test_attributes_of_edges_go_along_and_are_traced():
     model = Pooled(
         lambda i, o: gnn.GINEConv(nn.Linear(i, o), edge_dim=2), gnn.global_add_pool
     ).eval()
-    options = {
+    options: dict[str, Any] = {
         "tau": 0.8,
         "samples": 60,
         "keep": ("nodes",),
@@ -273,7 +274,9 @@ def test_json_contrast_and_several_explanations():
     with pytest.raises(InputError, match="expected one of a node, got one of graph 4"):
         _ = explanation.node
     other = next(c for c in range(3) if c != explanation.predicted_class)
-    assert zorro.explain(4, why_not=other).versus.other == other
+    versus = zorro.explain(4, why_not=other).versus
+    assert versus is not None
+    assert versus.other == other
     several = zorro.explain_multiple(4, max_explanations=3)
     assert several[0].selected == explanation.selected
     assert all(each.query == explanation.query for each in several)
@@ -292,7 +295,7 @@ def test_one_hot_columns_are_proposed_as_groups_and_not_taken_for_them(caplog):
 
 
 ONE = Data(x=torch.ones(2, FEATURES), edge_index=torch.tensor([[0], [1]]))
-WRONG = {
+WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "nothing": (lambda: [], {}, "graphs: expected at least one graph, got none"),
     "a text": (lambda: "mutag", {}, "graphs: expected a list"),
     "one graph": (lambda: [ONE], {}, "graphs: expected two at least, got one"),

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -59,6 +60,7 @@ def test_the_fidelity_is_that_of_a_plain_loop(name, keep):
     stayed, samples = plain_share(model, data, "author", 3, as_kept(found))
     assert_same_share(found.fidelity, stayed, samples)
     if found.certified:
+        assert found.certificate is not None
         assert binom.cdf(stayed, samples, found.certificate.bound) > 1e-4
 
 
@@ -103,8 +105,9 @@ def test_the_prediction_is_the_model_s_on_the_whole_graph():
 def test_what_is_kept_is_told_by_type():
     data, model = made("HeteroConv of SAGE")
     found = Zorro.of_hetero(model, data, "author").explain(3)
+    assert found.types is not None
     assert set(found.nodes) == {
-        found.types.node(name, number) for name, own in found.nodes.items() for number in own
+        found.types.node(str(name), number) for name, own in found.nodes.items() for number in own
     }
     assert all(number < 6 for number in found.features["paper"])
     assert found.query.asked == 3
@@ -305,8 +308,11 @@ def test_values_why_not_and_several_sets():
     data, model = made("HGT")
     value = Zorro.of_hetero(model, data, "author", tolerance=0.5, output=1).explain(3)
     assert value.value is not None
-    other = (Zorro.of_hetero(model, data, "author").explain(3).predicted_class + 1) % 3
+    predicted = Zorro.of_hetero(model, data, "author").explain(3).predicted_class
+    assert predicted is not None
+    other = (predicted + 1) % 3
     versus = Zorro.of_hetero(model, data, "author").explain(3, why_not=other)
+    assert versus.versus is not None
     assert versus.versus.other == other
     several = Zorro.of_hetero(model, data, "author").explain_multiple(3, max_explanations=2)
     assert several[0].types is not None
@@ -336,13 +342,14 @@ def test_bad_input_is_refused_in_one_line(change, message):
 def test_bad_sets_are_refused_in_one_line():
     data, model = made("HeteroConv of SAGE")
     zorro = Zorro.of_hetero(model, data, "author")
-    for given, message in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"nodes": {"editor": [0]}}, "nodes: expected some of the types"),
         ({"nodes": [3]}, "nodes: expected numbers by type"),
         ({"nodes": {"venue": [9]}}, r"nodes\['venue'\]: expected whole numbers from 0 to 3"),
         ({"features": {"venue": [0]}}, r"features\['venue'\]: expected a type with features"),
         ({"types": ["author"]}, "types: expected None unless keep has 'types'"),
-    ]:
+    ]
+    for given, message in wrong:
         with pytest.raises(InputError, match=message):
             zorro.fidelity(3, **given)
     with pytest.raises(InputError, match="author: expected"):
@@ -403,6 +410,7 @@ def test_a_node_without_edges_and_one_hot_numbers():
     found = Zorro.of_hetero(model, data, "author").explain(alone)
     assert set(dict(found.nodes.items())) <= {"author"}
     near = Zorro.of_hetero(model, data, "author").explain(3)
+    assert near.types is not None
     assert near.types.nodes[2].features == 0  # one-hot numbers are no features
 
     def numbered(x_dict, edge_index_dict):

@@ -3,6 +3,7 @@
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -86,7 +87,7 @@ def redrawn(graphs, number, kept, die, presence=0.5):
         for name in data.node_types:
             pool = [row for graph in graphs for row in graph[name].x.tolist()]
             x = data[name].x
-            nodes = range(len(x))
+            nodes: Any = range(len(x))
             if "types" in kept:
                 nodes = nodes if name in kept["types"] else ()
             elif "nodes" in kept:
@@ -159,6 +160,7 @@ def test_the_fidelity_is_that_of_a_plain_loop(keep):
         stayed, samples = share(model, graphs, number, as_kept(found))
         assert_same_share(found.fidelity, stayed, samples)
         if found.certified:
+            assert found.certificate is not None
             assert binom.cdf(stayed, samples, found.certificate.bound) > 1e-4
         again = Explanation.from_json(found.to_json())
         assert again == found
@@ -263,6 +265,7 @@ def test_values_and_edges_of_one_graph_alone():
     graphs = maps(2)
     model = Pooled()
     value = Zorro.of_graphs(model, graphs, tolerance=0.3, output=1).explain(0)
+    assert value.value is not None
     assert value.value.value == pytest.approx(float(alone(model, graphs[0])[1]), abs=1e-5)
     one = Zorro.of_graphs(model, graphs[:1], keep=("edges",)).explain(0)
     stayed, samples = share(model, graphs[:1], 0, as_kept(one))

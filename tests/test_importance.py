@@ -190,6 +190,7 @@ def test_every_element_is_measured_as_a_plain_loop_does(evaluator, why_not, grou
     )
     query = 6
     predicted = zorro.explain(query).predicted_class
+    assert predicted is not None
     other = (predicted + 1) % 3
     explanation = zorro.explain(query, why_not=other if why_not else None)
     found = zorro.importance(query, explanation, samples=SAMPLES)

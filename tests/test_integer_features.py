@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from plain_loop import plain_fidelity
 
 NODES, WORDS, COLUMNS = 24, 40, 4
 QUERY = 7
-QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
+QUICK: dict[str, Any] = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
 
 
 class Embeds(nn.Module):

@@ -1,6 +1,7 @@
 """What a set may be of: nodes, features, groups of columns; every claim counted in a plain loop."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -77,7 +78,8 @@ def test_a_group_is_one_element(case):
     sizes = {len(step.members) for step in explanation.steps if step.kind == "features"}
     assert sizes <= {1, 2, 3}
     chosen = [step.members for step in explanation.steps if step.kind == "features" and step.added]
-    assert all(set(members) in map(set, [*GROUPS, [3]]) for members in chosen)
+    groups: list[set[Any]] = [set(group) for group in [*GROUPS, [3]]]
+    assert all(set(members) in groups for members in chosen)
     limited = Zorro(model, x, edge_index, tau=0.8, feature_groups=GROUPS, max_elements=2)
     found = limited.explain(QUERY)
     assert len(found.nodes) <= 1

@@ -61,6 +61,7 @@ def test_a_certified_label_stays_by_a_plain_loop(labelled, is_probability, label
         assert explanation.label == label
         assert explanation.certified
         stayed, samples = plain_share(model, x, edge_index, node, label, threshold, explanation)
+        assert explanation.certificate is not None
         assert binom.cdf(stayed, samples, explanation.certificate.bound) > 1e-4
 
 

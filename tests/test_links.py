@@ -1,6 +1,7 @@
 """Links: every claim against a plain loop that calls the model as its owner does."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from torch import nn
 from torch_geometric.nn import GAE
 
 from zorro import Explanation, Zorro
+from zorro.elements import Element
 from zorro.errors import InputError, ModelError
 from zorro.graph.names import Names
 
@@ -111,6 +113,7 @@ def test_a_sentence_names_the_link_and_its_class(graph):
     explanation = Zorro.of_links(made(Predictor), *graph, threshold=0.0, tau=0.9).explain((3, 17))
     names = Names(classes=["apart", "friends"], nodes={3: "Ann", 17: "Ben"})
     said = explanation.sentence(names)
+    assert explanation.predicted_class is not None
     assert said.startswith(f"The model says {names.of_class(explanation.predicted_class)} ")
     assert "for nodes Ann and Ben. " in said
     assert "for nodes 3 and 17. " in explanation.sentence()
@@ -264,7 +267,8 @@ def test_the_whole_graph_is_encoded_once_until_the_weights_change(graph):
     apart = [(3, 17), (40, 5), (11, 52)]
     there = tuple(edge_index[:, 0].tolist())
     assert not any((edge_index.t() == torch.tensor(link)).all(1).any() for link in apart)
-    model, options = made(Autoencoder), {"threshold": 0.0, "samples": 40, "fresh_samples": 100}
+    model = made(Autoencoder)
+    options: dict[str, Any] = {"threshold": 0.0, "samples": 40, "fresh_samples": 100}
 
     def alone(link):
         """What an explainer finds that was asked nothing else, and what the model says."""
@@ -293,6 +297,7 @@ def test_a_value_of_a_link(graph):
     explanation = Zorro.of_links(model, x, edge_index, tolerance_share=0.7, tau=0.9).explain(
         (3, 17)
     )
+    assert explanation.value is not None
     assert explanation.value.tolerance > 0
     stayed = plain_share(
         lambda a, b: (a - b).abs() <= explanation.value.tolerance,
@@ -413,7 +418,11 @@ def test_links_that_are_compared_are_traced_with_the_same_hits(graph, keep, top)
     traced, batched = (meter.evaluator for meter in meters)
     assert [traced.name, batched.name] == ["traced", "any-model"]
     half = traced.nothing.toggled(
-        *[(kind, place) for kind, size in traced.space.sizes.items() for place in range(0, size, 2)]
+        *[
+            Element(kind, place)
+            for kind, size in traced.space.sizes.items()
+            for place in range(0, size, 2)
+        ]
     )
     for selection in (traced.nothing, half):
         torch.testing.assert_close(traced.scores(selection), batched.scores(selection))

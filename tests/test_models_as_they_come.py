@@ -4,6 +4,7 @@ import functools
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,7 +22,7 @@ from plain_loop import plain_fidelity
 NODES, FEATURES, HIDDEN, CLASSES = 24, 6, 5, 3
 QUERY = 7
 QUERIES = (1, 7, 12, 20)
-QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
+QUICK: dict[str, Any] = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
 
 
 class Net(nn.Module):
@@ -44,7 +45,9 @@ def trained(net, scale=3.0, seed=5):
                 nn.init.normal_(parameter, std=scale / max(1, parameter.dim()))
     for module in net.modules():
         if isinstance(module, nn.BatchNorm1d):
+            assert module.running_mean is not None
             module.running_mean.normal_()
+            assert module.running_var is not None
             module.running_var.uniform_(0.5, 2)
     return net
 
@@ -123,7 +126,9 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_weights_that_change_between_queries_are_those_that_count(net, graph, change):
+def test_weights_that_change_between_queries_are_those_that_count(
+    net, graph: tuple[Any, Any], change
+):
     zorro = Zorro(net, *graph, **QUICK)
     before = Weights(net)
     zorro.explain(QUERY)
@@ -146,7 +151,9 @@ def each_is_training(model):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
 @pytest.mark.parametrize("form", ["scripted", "traced", "part scripted", "part frozen"])
-def test_torchscript_in_training_mode_is_run_in_eval_mode_and_put_back(net, graph, form):
+def test_torchscript_in_training_mode_is_run_in_eval_mode_and_put_back(
+    net, graph: tuple[Any, Any], form
+):
     if form == "scripted":
         model = torch.jit.script(net)
     elif form == "traced":
@@ -175,7 +182,7 @@ def test_a_compiled_model_is_explained_as_it_was_before(net, graph, form):
     if form == "module":
         model = torch.compile(net, backend=refuse)
     elif form == "function":
-        model = torch.compile(lambda x, edge_index: net(x, edge_index), backend=refuse)
+        model = torch.compile(lambda x, edge_index: net(x, edge_index), backend=refuse)  # type: ignore[misc]
     elif form == "in place":
         net.compile(backend=refuse)
         model = net
@@ -221,7 +228,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("form", FUNCTIONS)
-def test_a_function_is_a_model_whose_modules_are_in_eval_mode(net, graph, form):
+def test_a_function_is_a_model_whose_modules_are_in_eval_mode(net, graph: tuple[Any, Any], form):
     net.norm = nn.Sequential(net.norm, nn.Dropout(0.5))
     expected = Zorro(net, *graph, **QUICK).explain(QUERY)
     net.train()
@@ -234,7 +241,7 @@ def test_a_function_is_a_model_whose_modules_are_in_eval_mode(net, graph, form):
     assert as_a_loop_finds(FUNCTIONS[form](net), *graph, explanation)
 
 
-def test_a_function_finds_its_model_by_a_global_name(graph):
+def test_a_function_finds_its_model_by_a_global_name(graph: tuple[Any, Any]):
     explanation = Zorro(by_global_name, *graph, **QUICK).explain(QUERY)
     assert as_a_loop_finds(GLOBAL, *graph, explanation)
 
@@ -252,12 +259,14 @@ def test_what_is_no_model_is_named(graph, model, message):
 
 
 @pytest.mark.parametrize("model", [lambda x, edge_index: x[:, :3], by_global_name])
-def test_a_function_that_cannot_be_sent_is_refused_in_words(graph, tmp_path, model):
+def test_a_function_that_cannot_be_sent_is_refused_in_words(
+    graph: tuple[Any, Any], tmp_path, model
+):
     with pytest.raises(RunError, match=r"cannot be sent to worker processes .* in-process"):
         explain_many(model, *graph, [1, 2], out=tmp_path / "run", engine="processes", workers=1)
 
 
-def test_a_run_knows_its_function_again(net, graph, tmp_path):
+def test_a_run_knows_its_function_again(net, graph: tuple[Any, Any], tmp_path):
     def run(scale):
         model = functools.partial(scaled, net=net, scale=scale)
         return explain_many(model, *graph, [QUERY], out=tmp_path / "run", **QUICK)
@@ -271,7 +280,7 @@ def test_a_run_knows_its_function_again(net, graph, tmp_path):
 # Adjacency matrices
 
 
-def test_a_sparse_adjacency_is_refused_with_a_line_that_works(net, graph):
+def test_a_sparse_adjacency_is_refused_with_a_line_that_works(net, graph: tuple[Any, Any]):
     x, edge_index = graph
     adj_t = to_torch_csr_tensor(edge_index.flip(0), size=(NODES, NODES))
     with pytest.raises(
@@ -307,7 +316,7 @@ def test_inside_inference_mode(net, graph, evaluator):
     assert meter.fidelity() == zorro.fidelity(QUERY)
 
 
-def test_a_model_made_in_inference_mode_is_searched_without_gradients(graph):
+def test_a_model_made_in_inference_mode_is_searched_without_gradients(graph: tuple[Any, Any]):
     with torch.inference_mode():
         net = trained(Net()).eval()
         explanation = Zorro(net, *graph, **QUICK).explain(QUERY)
@@ -320,6 +329,9 @@ def test_a_model_made_in_inference_mode_is_searched_without_gradients(graph):
 
 class Counts(Net):
     """Writes to its buffers whenever it runs."""
+
+    calls: torch.Tensor
+    shared: torch.Tensor
 
     def __init__(self):
         super().__init__()
@@ -362,6 +374,8 @@ def test_buffers_are_put_back_by_the_last_of_several_runs(graph):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_buffers_written_by_torchscript_are_put_back():
     class Adds(nn.Module):
+        total: torch.Tensor
+
         def __init__(self):
             super().__init__()
             self.register_buffer("total", torch.zeros(3))
@@ -395,7 +409,7 @@ class PassesOn(nn.Module):
 
 
 class NeedsNumber(Net):
-    def forward(self, x, edge_index, num_nodes, offset=None):
+    def forward(self, x, edge_index, num_nodes, offset=None):  # type: ignore[override]
         column = edge_index[1]
         degree = torch.zeros(num_nodes).index_add(0, column, torch.ones(column.numel()))
         return super().forward(x, edge_index) / (1 + degree).unsqueeze(1)
@@ -410,7 +424,7 @@ class NeedsNumber(Net):
         (PassesOn, {"edge_weight": torch.rand(2 * (NODES - 1)) + 0.1}),
     ],
 )
-def test_open_signatures_are_traced(graph, make, kwargs):
+def test_open_signatures_are_traced(graph: tuple[Any, Any], make, kwargs):
     model = trained(make()).eval()
     explanation = Zorro(model, *graph, model_kwargs=kwargs, evaluator="traced", **QUICK).explain(
         QUERY
@@ -458,7 +472,7 @@ def test_layers_that_write_to_their_input_are_traced(graph, layer):
         assert one.fidelity == other.fidelity
 
 
-def test_the_number_of_nodes_follows_into_the_subgraph(graph):
+def test_the_number_of_nodes_follows_into_the_subgraph(graph: tuple[Any, Any]):
     model = trained(NeedsNumber()).eval()
     zorro = Zorro(model, *graph, model_kwargs={"num_nodes": NODES}, **QUICK)
     for query in (QUERY, 20):  # two graphs of different size
@@ -499,7 +513,7 @@ def test_half_precision_is_traced_and_hits_are_the_models(graph, dtype, sparse, 
     slow = Zorro(model, x, edge_index, evaluator="any-model", **QUICK)
     rows = [QUERY, *range(0, 10, 3)]
     for count in range(FEATURES + 1):
-        kept = {"nodes": rows, "features": range(count)}
+        kept: dict[str, Any] = {"nodes": rows, "features": range(count)}
         assert fast.fidelity(QUERY, **kept) == slow.fidelity(QUERY, **kept)
     explanation = fast.explain(QUERY)
     assert explanation.evaluator == "traced"

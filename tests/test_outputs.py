@@ -1,6 +1,7 @@
 """What a model's output is taken for: what is ambiguous is refused, and the remedy works."""
 
 import logging
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from zorro.errors import ModelError
 from zorro.model.predictor import Predictor, probabilities
 
 NODES, FEATURES = 20, 5
-QUICK = {"samples": 60, "fresh_samples": 100}
+QUICK: dict[str, Any] = {"samples": 60, "fresh_samples": 100}
 
 
 class Outputs(nn.Module):

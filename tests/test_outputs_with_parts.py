@@ -2,8 +2,10 @@
 
 import sys
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +22,7 @@ from plain_loop import plain_fidelity
 
 NODES, FEATURES, CLASSES = 24, 6, 3
 QUERY = 3
-QUICK = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
+QUICK: dict[str, Any] = {"samples": 60, "fresh_samples": 300, "tau": 0.8}
 Answer = namedtuple("Answer", ["states", "logits"])
 
 
@@ -30,7 +32,8 @@ class Held:
     logits: Tensor
 
 
-FORMS = {  # what is made of states (N, 5) and scores, and what picks the scores
+# What is made of states (N, 5) and scores, and what picks the scores.
+FORMS: dict[str, tuple[Callable[..., Any], Any]] = {
     "tuple": (lambda states, scores: (scores, states), lambda out: out[0]),
     "list": (lambda states, scores: [states, scores], lambda out: out[1]),
     "dictionary": (lambda states, scores: {"states": states, "logits": scores}, "logits"),
@@ -59,14 +62,14 @@ class Net(nn.Module):
 
 
 class OfGraphs(Net):
-    def both(self, x, edge_index, batch):
+    def both(self, x, edge_index, batch):  # type: ignore[override]
         states = self.one(x, edge_index).tanh()
         return states, gnn.global_add_pool(self.two(states, edge_index), batch)
 
-    def scores(self, x, edge_index, batch):
+    def scores(self, x, edge_index, batch):  # type: ignore[override]
         return self.both(x, edge_index, batch)[1]
 
-    def forward(self, x, edge_index, batch):
+    def forward(self, x, edge_index, batch):  # type: ignore[override]
         return self.form(*self.both(x, edge_index, batch))
 
 
@@ -130,20 +133,21 @@ def test_what_is_certified_holds_in_a_plain_loop(graph):
     assert abs(share - explanation.fidelity.value) < 4.5 * (0.5 / 300) ** 0.5
 
 
-def test_what_is_asked_of_an_output_is_asked_of_its_part(graph):
+def test_what_is_asked_of_an_output_is_asked_of_its_part(graph: tuple[Any, Any]):
     model = made(Net, "dictionary")
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"tolerance": 1.0},
         {"tolerance_share": 0.5, "side": "up"},
         {"label": 1, "threshold": 0.0},
     ]
     for options in asked:
-        one = Zorro(model, *graph, output="logits", **options, **QUICK).explain(QUERY)
-        assert_same(one, Zorro(model.scores, *graph, **options, **QUICK).explain(QUERY))
-    column = {"tolerance": 1.0, **QUICK}
+        one = Zorro(model, *graph, output="logits", **options | QUICK).explain(QUERY)
+        assert_same(one, Zorro(model.scores, *graph, **options | QUICK).explain(QUERY))
+    column: dict[str, Any] = {"tolerance": 1.0, **QUICK}
     one = Zorro(model, *graph, output=lambda out: out["logits"][:, 2], **column).explain(QUERY)
     other = Zorro(model.scores, *graph, output=2, **column).explain(QUERY)
     assert_same(one, other)
+    assert one.value is not None
     assert one.value.value == pytest.approx(model.scores(*graph)[QUERY, 2].item(), abs=1e-5)
 
 
@@ -259,10 +263,10 @@ class Tuple(Net):
 
     def __init__(self):
         super().__init__()
-        self.form = None
+        self.form = None  # type: ignore[assignment]
 
 
-def test_a_run_travels_and_is_known_again_by_what_it_picks(graph, tmp_path):
+def test_a_run_travels_and_is_known_again_by_what_it_picks(graph: tuple[Any, Any], tmp_path):
     model = made(Tuple)
 
     def run(output, engine="in-process", out="run"):

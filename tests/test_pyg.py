@@ -1,5 +1,6 @@
 import copy
 import doctest
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def cora(real_graph, paper_dir):
     data = real_graph("cora")
     model = build("gcn", data.num_features, 7)
     checkpoint.load(model, checkpoint.paper_checkpoint("cora", "gcn"))
-    options = {"tau": 0.8, "samples": 20, "fresh_samples": 20, "seed": 3}
+    options: dict[str, Any] = {"tau": 0.8, "samples": 20, "fresh_samples": 20, "seed": 3}
     own = Zorro(model, data.x, data.edge_index, **options)
     return model, data, options, {node: own.explain(node) for node in (2521, 658)}
 
@@ -392,6 +393,7 @@ def test_model_and_inputs_are_left_as_they_were():
     assert [module.training for module in model.children()] == [True, False, True]
     assert model.training
     assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
-    assert all((parameter.grad == 1).all() for parameter in model.parameters())
+    parameters: list[Any] = list(model.parameters())
+    assert all((parameter.grad == 1).all() for parameter in parameters)
     assert x.grad is None
     assert torch.equal(x, X)

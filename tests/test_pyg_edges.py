@@ -2,6 +2,7 @@
 
 import random
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from torch_geometric.explain import (
 from zorro import Zorro, ZorroExplainer
 from zorro.errors import InputError, ModelError
 
-OPTIONS = {"tau": 0.8, "samples": 60, "seed": 2}
+OPTIONS: dict[str, Any] = {"tau": 0.8, "samples": 60, "seed": 2}
 MODES = {1: "binary_classification", 3: "multiclass_classification"}
 
 # Node i + 1 receives from node i alone and so predicts class i. Without that edge all scores are
@@ -195,7 +196,7 @@ def test_directions_of_parallel_edges_belong_together_by_their_attributes():
 def test_nodes_of_a_graph_have_what_zorro_finds(graph, nodes):
     model, wanted = made("node"), torch.tensor([7, 0, 3])
     found = explainer_of(model, nodes=nodes, **OPTIONS)(**graph, index=wanted)
-    keep = ("edges",) if nodes is None else ("nodes", "features", "edges")
+    keep: tuple[Any, ...] = ("edges",) if nodes is None else ("nodes", "features", "edges")
     weights = {"edge_weight": graph["edge_weight"]}
     zorro = Zorro(
         model, graph["x"], graph["edge_index"], model_kwargs=weights, keep=keep, **OPTIONS

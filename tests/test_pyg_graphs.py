@@ -1,5 +1,7 @@
 """The plug-in for PyG's explainer, asked about whole graphs."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch_geometric.nn as gnn
@@ -9,7 +11,7 @@ from torch_geometric.explain import Explainer
 from zorro import Zorro, ZorroExplainer
 from zorro.errors import InputError
 
-OPTIONS = {"tau": 0.8, "samples": 40}
+OPTIONS: dict[str, Any] = {"tau": 0.8, "samples": 40}
 
 
 class Pooled(torch.nn.Module):

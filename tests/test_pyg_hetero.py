@@ -3,6 +3,7 @@
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -234,7 +235,7 @@ def test_graphs_of_a_batch_have_masks_on_all_nodes_and_edges(edges):
     graphs, model = maps(5), Pooled()
     whole, batch_dict = batched(graphs)
     config = {**NODE, "task_level": "graph"}
-    given = {"tau": 0.95, "max_seconds": 5}
+    given: dict[str, Any] = {"tau": 0.95, "max_seconds": 5}
     explanation = explained(
         model,
         whole,

@@ -1,5 +1,7 @@
 """PyG's levels and modes: what comes back is what Zorro finds, with masks as PyG wants them."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch_geometric.nn as gnn
@@ -10,7 +12,7 @@ from zorro import Zorro, ZorroExplainer
 from zorro.errors import InputError
 
 NODES, FEATURES, LINKS = 12, 3, 4
-OPTIONS = {"tau": 0.8, "samples": 60}
+OPTIONS: dict[str, Any] = {"tau": 0.8, "samples": 60}
 
 
 class Net(nn.Module):

@@ -29,6 +29,7 @@ def test_the_house_has_every_package_in_the_order_of_the_layers():
 @pytest.mark.parametrize("part", [name for layer in LAYERS for name in layer])
 def test_what_the_house_says_of_a_package_is_so(part):
     module = __import__("zorro" if part == "__init__" else f"zorro.{part}", fromlist=["__doc__"])
+    assert module.__doc__ is not None
     assert house.purpose(house.file_of(part)) == " ".join(module.__doc__.split("\n\n")[0].split())
     imported = {
         part_of(target)

@@ -79,8 +79,8 @@ in_every_layout = pytest.mark.parametrize("sparse", LAYOUTS.values(), ids=LAYOUT
 def test_rows_are_the_dense_rows(sparse):
     x, _ = a_graph()
     features = TensorFeatures(sparse(x))
-    for nodes in ([], [5], [119, 0, 5, 5, 17], list(range(120))):
-        nodes = torch.tensor(nodes, dtype=torch.long)
+    for rows in ([], [5], [119, 0, 5, 5, 17], list(range(120))):
+        nodes = torch.tensor(rows, dtype=torch.long)
         assert torch.equal(features.rows(nodes), x[nodes])
 
 
@@ -307,6 +307,6 @@ def test_a_query_only_looks_up_parts_of_the_graph(sparse, evaluator, touched):
 
 
 class Weighted(Net):
-    def forward(self, x, edge_index, edge_weight):
+    def forward(self, x, edge_index, edge_weight):  # type: ignore[override]
         hidden = self.first(x, edge_index, edge_weight).relu()
         return self.second(hidden, edge_index, edge_weight)

@@ -5,6 +5,7 @@ import json
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -22,7 +23,11 @@ from zorro.noise import NOISES, resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")  # torch calls its CSR layout beta
 
-LAYOUTS = {"dense": lambda x: x, "coo": torch.Tensor.to_sparse, "csr": torch.Tensor.to_sparse_csr}
+LAYOUTS: dict[str, Any] = {
+    "dense": lambda x: x,
+    "coo": torch.Tensor.to_sparse,
+    "csr": torch.Tensor.to_sparse_csr,
+}
 in_every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 

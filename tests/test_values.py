@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -53,8 +54,10 @@ def test_a_fidelity_known_in_closed_form(star, kept, side, evaluator):
 def test_several_outputs_one_at_a_time(star):
     x, edge_index = star
     first, second = (Zorro(Sum(), x, edge_index, tolerance=0.5, output=at) for at in (0, 1))
-    assert first.explain(0).value.value == NEIGHBOURS
-    assert second.explain(0).value.value == 0.0
+    one, other = first.explain(0).value, second.explain(0).value
+    assert one is not None
+    assert other is not None
+    assert (one.value, other.value) == (NEIGHBOURS, 0.0)
     assert second.explain(0).features == (1,)
 
 
@@ -90,11 +93,13 @@ def test_a_certified_value_stays_by_a_plain_loop(regressor, evaluator):
         explanation = zorro.explain(node)
         with torch.no_grad():
             outputs = model(x, edge_index)
+        assert explanation.value is not None
         assert explanation.value.value == pytest.approx(float(outputs[node]), abs=1e-5)
         assert explanation.value.tolerance == pytest.approx(0.5 * float(outputs.std()), rel=1e-4)
         assert explanation.certified
         assert explanation.evaluator == evaluator
         stayed, samples = plain_share(model, x, edge_index, node, explanation)
+        assert explanation.certificate is not None
         assert binom.cdf(stayed, samples, explanation.certificate.bound) > 1e-4
         hits, of = explanation.fidelity.hits, explanation.fidelity.samples
         assert abs(stayed / samples - hits / of) < 0.1
@@ -112,9 +117,15 @@ def test_both_evaluators_find_the_same(regressor):
 def test_the_least_tolerance_would_be_certified_and_no_much_smaller_one(regressor):
     model, x, edge_index = regressor
     explanation = Zorro(model, x, edge_index, tau=0.8, tolerance_share=0.5).explain(20)
+    assert explanation.value is not None
     least = explanation.value.least_tolerance
+    assert least is not None
     assert 0 < least <= 1.2 * explanation.value.tolerance
-    kept = {"nodes": explanation.nodes, "features": explanation.features, "samples": 4000}
+    kept: dict[str, Any] = {
+        "nodes": explanation.nodes,
+        "features": explanation.features,
+        "samples": 4000,
+    }
 
     def share(tolerance):
         return Zorro(model, x, edge_index, tolerance=tolerance).fidelity(20, **kept).value
@@ -129,7 +140,9 @@ def test_a_value_round_trips_and_reads_well(regressor):
     again = Explanation.from_json(explanation.to_json())
     assert again == explanation
     assert again.predicted_class is None
+    assert again.value is not None
     assert again.value.side == "up"
+    assert explanation.value is not None
     value = f"{explanation.value.value:.4g}"
     assert f"node 7 → {value} − 0.2" in repr(explanation)
     assert "from falling by more than 0.2" in explanation.sentence()
@@ -157,7 +170,9 @@ def test_values_of_whole_graphs_in_closed_form():
     measured = zorro.fidelity(1, nodes=[0, 1], samples=4000)
     interval = binomtest(measured.hits, measured.samples).proportion_ci(0.9999)
     assert interval.low <= (35 / 40) ** 2 <= interval.high
-    assert zorro.explain(1).value.value == 4.0
+    value = zorro.explain(1).value
+    assert value is not None
+    assert value.value == 4.0
 
 
 def test_a_share_of_the_spread_is_that_of_all_graphs():
@@ -166,6 +181,7 @@ def test_a_share_of_the_spread_is_that_of_all_graphs():
     ]
     explanation = Zorro.of_graphs(PooledSum(), graphs, tolerance_share=0.1).explain(3)
     spread = float(torch.tensor([2.0 * n for n in range(90)]).std())
+    assert explanation.value is not None
     assert explanation.value.tolerance == pytest.approx(0.1 * spread)
 
 
@@ -177,6 +193,8 @@ def test_weights_that_change_change_the_spread(regressor):
         for parameter in model.convs[-1].parameters():
             parameter.mul_(3)
     after = zorro.explain(7).value
+    assert before is not None
+    assert after is not None
     assert after.tolerance == pytest.approx(3 * before.tolerance, rel=1e-3)
     assert after.value == pytest.approx(3 * before.value, rel=1e-3)
 

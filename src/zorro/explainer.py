@@ -18,6 +18,7 @@ from zorro.explanation import Explanation, Importance, Parameters
 from zorro.explanation.finding import find_one, find_several
 from zorro.explanation.importance import Beside, importance_of
 from zorro.explanation.meter import Meter
+from zorro.explanation.typed import Numbers, Pairs
 from zorro.graph.edge_index import Edges
 from zorro.graph.features import Features
 from zorro.model.inference_mode import outside_inference_mode
@@ -559,9 +560,9 @@ class Zorro:
         self,
         node: Asked,
         *,
-        nodes: Iterable[SupportsIndex] | None = None,
-        features: Iterable[SupportsIndex] | None = None,
-        edges: Iterable[Sequence[SupportsIndex]] | None = None,
+        nodes: Numbers | None = None,
+        features: Numbers | None = None,
+        edges: Pairs | None = None,
         edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
         types: Iterable[str] | None = None,
         relations: Iterable[tuple[str, str, str]] | None = None,

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ def test_the_confusion_matrix_counts_truths_against_answers():
     audited = audit(explanations, truth={n: n % 2 for n in range(9)})
     cells = {(cell.truth, cell.predicted): cell.keys for cell in audited.cells}
     assert cells == {(0, 0): (6, 8), (0, 1): (0, 2, 4), (1, 0): (7,), (1, 1): (1, 3, 5)}
+    assert audited.right is not None
     assert (audited.right.count, audited.right.total) == (5, 9)
     assert [profile.answer for profile in audited.classes] == [0, 1]
     assert audited.classes[0].keys == (6, 7, 8, 9)
@@ -90,8 +92,8 @@ def test_right_and_wrong_answers_are_compared_as_scipy_does():
     rng = np.random.default_rng(0)
     explanations = []
     for node in range(40):
-        wrong = node % 4 == 0
-        sizes = rng.integers(3, 6) if wrong else rng.integers(1, 4)
+        errs = node % 4 == 0
+        sizes = rng.integers(3, 6) if errs else rng.integers(1, 4)
         explanations.append(answered(node, 1, features=tuple(range(sizes))))
     truth = {node: int(node % 4 != 0) for node in range(40)}
     audited = audit(explanations, truth=truth)
@@ -107,7 +109,9 @@ def test_right_and_wrong_answers_are_compared_as_scipy_does():
     assert any("rest on more features" in finding.text for finding in audited.findings)
     typical = {one.feature: one for one in audited.error_features}
     assert 3 in typical
-    counts = [[sum(s > 3 for s in sizes), sum(s <= 3 for s in sizes)] for sizes in (wrong, right)]
+    counts: Any = [
+        [sum(s > 3 for s in sizes), sum(s <= 3 for s in sizes)] for sizes in (wrong, right)
+    ]
     exact = fisher_exact(counts, alternative="greater").pvalue  # of one class there is one table
     assert typical[3].q_value == pytest.approx(_adjusted_by_hand(exact, explanations, truth))
     assert 0 not in typical
@@ -203,6 +207,7 @@ def test_the_best_cut_is_found():
         told = telltale_of(values, labels, 1, confidence=0.95)
         known = labels >= 0
         expected = best_cut(values[known], labels[known] == 1)
+        assert told is not None
         assert told.inside.value + told.outside.value == pytest.approx(expected)
     assert telltale_of(np.ones(3), np.array([1, 1, 1]), 1, confidence=0.95) is None
 

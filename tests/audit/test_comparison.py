@@ -47,6 +47,7 @@ def test_answers_sets_and_grounds_are_counted():
         **{0: "unmeasured", 1: "kept", 2: "more", 3: "fewer", 4: "changed"},
         5: "kept",  # .84 of 200 samples does not show that it is below .85
     }
+    assert result.changed_grounds is not None
     assert (result.changed_grounds.count, result.changed_grounds.total) == (1, 5)
     assert result.jaccard == pytest.approx(2 / 4)  # the node and feature 1, of four elements
     assert result.figures()["changed-grounds"] == 0.2

@@ -1,6 +1,8 @@
 """Audits and comparisons of every kind of run: nodes, links, graphs, values, edges, types."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from made_edges import MODEL, OPTIONS, edge_run
@@ -23,7 +25,7 @@ def typed_run(folder):
     return explain_hetero(Convolved(data), data, "paper", [3, 7, 11], out=folder, **options)
 
 
-RUNS = {
+RUNS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "edges": (edge_run, ring),
     "links": (linked_run, linked_graph),
     "graphs": (
@@ -41,6 +43,7 @@ def test_a_run_is_audited_and_compared_with_itself(kind, tmp_path):
     make, parts = RUNS[kind]
     run = make(tmp_path / "run")
     explained = sum(1 for _ in run.explanations())
+    given: dict[str, Any]
     for given in ({}, parts()):
         audited = run.audit(**given)
         assert audited.explanations == explained
@@ -67,4 +70,5 @@ def test_sets_of_types_and_edges_are_measured_on_a_model(tmp_path):
         result = compared(run, run, on_first=measured_on, on_second=measured_on)
         assert {pair.grounds for pair in result.pairs} == {"kept"}
         for pair, e in zip(result.pairs, run.explanations(), strict=True):
+            assert pair.there is not None
             assert pair.there.value == pytest.approx(e.fidelity.value, abs=0.1)

@@ -1,5 +1,7 @@
 """What chance would keep, against sets that are really drawn at random."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -42,7 +44,9 @@ def neighbours(node, hops):
 def test_candidates_are_those_within_the_hops(setting):
     for case in cases_of(some(), setting=setting):
         node = case.explanation.node
+        assert case.place is not None
         assert set(case.place.nodes.tolist()) == neighbours(node, 2)
+        assert case.place.hops is not None
         for hop in (0, 1, 2):
             near = set(case.place.nodes[case.place.hops <= hop].tolist())
             assert near == neighbours(node, hop)
@@ -58,6 +62,7 @@ def test_expected_shares_are_those_of_sets_drawn_at_random(setting):
     rounds = 4000
     for _ in range(rounds):
         for case in cases:
+            assert case.place is not None
             occurs = case.place.occurring
             there, absent = np.flatnonzero(occurs), np.flatnonzero(~occurs)
             present = sum(bool(occurs[f]) for f in case.features)
@@ -68,13 +73,14 @@ def test_expected_shares_are_those_of_sets_drawn_at_random(setting):
             drawn[picked] += 1
     drawn /= rounds * len(cases)
     for use in uses:
+        assert isinstance(use.what, int)
         assert use.expected == pytest.approx(drawn[use.what], abs=0.02)
         assert use.share.count == sum(use.what in case.features for case in cases)
     assert sum(use.share.count for use in uses) == sum(len(case.features) for case in cases)
 
 
 def test_kinds_of_nodes_by_the_hypergeometric_distribution(setting):
-    cases = cases_of(some(), setting=setting)
+    cases: list[Any] = cases_of(some(), setting=setting)
     uses = {use.what: use for use in kind_uses([(1, cases)], confidence=0.95)[0]}
     assert list(uses) == [
         "own",
@@ -95,7 +101,7 @@ def test_kinds_of_nodes_by_the_hypergeometric_distribution(setting):
 
 
 def test_single_nodes_leave_out_what_is_asked_about(setting):
-    cases = cases_of(some(), setting=setting)
+    cases: list[Any] = cases_of(some(), setting=setting)
     uses = {use.what: use for use in node_uses([(1, cases)], confidence=0.95)[0]}
     assert set(uses) == {4, 9, 11, 35}
     near = [c for c in cases if 4 in c.place.nodes and c.explanation.node != 4]

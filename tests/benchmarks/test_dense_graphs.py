@@ -60,7 +60,7 @@ def test_a_gcn_learns_the_classes_better_than_features_alone(graph):
 
 
 class _OwnFeatures(torch.nn.Linear):
-    def forward(self, x, edge_index):
+    def forward(self, x, edge_index):  # type: ignore[override]
         return super().forward(x)
 
 

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
@@ -30,7 +31,7 @@ from zorro.show.page.run_inputs import RunInputs
 from zorro.show.web.served import Broken, Served
 
 ALLOWED = ("http://127.0.0.1:", "data:", "blob:")  # nobody but the server
-answered = []  # what the servers were asked: path, where from, status
+answered: list[Any] = []  # what the servers were asked: path, where from, status
 MARKUP = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
 
 

@@ -41,7 +41,7 @@ def run(tmp_path, monkeypatch):
         assert done.returncode == 0, done.stderr
         return done
 
-    start.folder = tmp_path
+    start.folder = tmp_path  # type: ignore[attr-defined]
     return start
 
 

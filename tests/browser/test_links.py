@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from made_links import Multiplies, linked_run
@@ -17,7 +19,7 @@ from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.served import Served
 
 ALLOWED = ("file:", "http://127.0.0.1:", "data:", "blob:")
-INPUTS = {
+INPUTS: dict[str, Any] = {
     "model": Multiplies().eval(),
     **ring(),
     "links": torch.tensor([[6, 3], [11, 20]]),

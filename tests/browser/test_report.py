@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from made_runs import made_explanation, made_run, ring, small_model
 
@@ -17,7 +19,7 @@ def written(tmp_path_factory) -> str:
     """A report with every status, a failure, alternatives, and markup in all names."""
     folder = tmp_path_factory.mktemp("report")
     graph, model = ring(), small_model()
-    statuses = ["reached", "nothing needed", "everything needed", "budget exhausted"]
+    statuses: list[Any] = ["reached", "nothing needed", "everything needed", "budget exhausted"]
     explanations = [
         made_explanation(7),
         made_explanation(8, nodes=(8, 9, 13, 14), features=(1,)),

@@ -103,6 +103,7 @@ def test_the_output_is_seen_to_land_elsewhere_when_an_atom_is_taken_out(page, ad
     assert sum(after) == 200
     assert after[0] < before[0]
     share = re.match(r"\d+", page.inner_text(".verdict strong"))
+    assert share is not None
     assert int(share[0]) == pytest.approx(after[0] / 2, abs=0.6)
     assert "keep the value between" in page.inner_text(".verdict")
     assert page.locator("[name=why_not]").count() == 0

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ class Result:
 Run = Callable[..., Result]
 
 
-def _graph() -> dict[str, np.ndarray]:
+def _graph() -> dict[str, Any]:
     """A path of 39 nodes whose second half has larger values of feature 0, and a lone node 39."""
     rng = np.random.default_rng(0)
     y = (np.arange(40) >= 20).astype(np.int64)
@@ -51,7 +52,7 @@ def _graph() -> dict[str, np.ndarray]:
 
 
 @pytest.fixture
-def graph() -> dict[str, np.ndarray]:
+def graph() -> dict[str, Any]:
     return _graph()
 
 

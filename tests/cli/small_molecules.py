@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,11 @@ def write(root: Path) -> None:
     Every other one is of class 1 and has two atoms of the last kind side by side.
     """
     rng = np.random.default_rng(0)
-    pairs, atoms, bonds, owner, classes = [], [], [], [], []
+    pairs: list[tuple[int, int]] = []
+    atoms: list[int] = []
+    bonds: list[int] = []
+    owner: list[int] = []
+    classes: list[int] = []
     for number in range(GRAPHS):
         size, first = 6 + number % 4, len(atoms) + 1
         kinds = rng.integers(0, ATOMS - 1, size)
@@ -49,11 +54,12 @@ def write(root: Path) -> None:
         classes.append(1 if number % 2 else -1)
     raw = root / "MUTAG" / "raw"
     raw.mkdir(parents=True)
-    for part, lines in {
+    parts: dict[str, list[Any]] = {
         "A": [f"{one}, {other}" for one, other in pairs],
         "graph_indicator": owner,
         "graph_labels": classes,
         "node_labels": atoms,
         "edge_labels": bonds,
-    }.items():
+    }
+    for part, lines in parts.items():
         (raw / f"MUTAG_{part}.txt").write_text("\n".join(map(str, lines)) + "\n")

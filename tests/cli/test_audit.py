@@ -22,7 +22,9 @@ def test_the_terminal_the_page_and_the_json_tell_the_same(run, made, tmp_path):
     assert "10 explanations, 10 certified" in result.out
     told = json.loads((tmp_path / "audit.json").read_text())
     page = (tmp_path / "audit.html").read_text()
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    inside = re.search(r'id="data">(.*?)</script>', page, re.S)
+    assert inside is not None
+    data = json.loads(inside[1])
     assert told["explanations"] == len(data["rows"]["own"]) == 10
     assert told["has_graph"]
     texts = [finding["text"] for finding in told["findings"]]

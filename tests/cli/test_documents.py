@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -83,7 +84,7 @@ def run_all(run, every: list[list[str]]) -> None:
 
 def parse(words: list[str]) -> None:
     """Have the command's options read, and nothing done."""
-    group = typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
     with group.make_context("zorro", list(words)) as context:
         name, command, rest = group.resolve_command(context, words)
         with command.make_context(name, rest, parent=context):
@@ -97,6 +98,7 @@ def start_and_stop(words: list[str]) -> None:
     )
     try:
         said = ""
+        assert server.stderr is not None
         for line in server.stderr:
             said += line
             if "Serving at http://" in line:
@@ -113,7 +115,9 @@ def start_and_stop(words: list[str]) -> None:
 def test_commands_can_be_pasted(run, document):
     run_all(run, commands(document))
     for query in blocks(document, "sql"):
-        assert duckdb.sql(query).fetchall()
+        answer = duckdb.sql(query)
+        assert answer is not None
+        assert answer.fetchall()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -137,7 +141,9 @@ def test_what_is_to_be_installed_is_there():
     for line in block.splitlines():
         pip, install, editable, what = shlex.split(line, comments=True)
         assert (pip, install, editable) == ("pip", "install", "-e")
-        folder, extras = re.fullmatch(r"(.+)\[(.+)\]", what).groups()
+        parts = re.fullmatch(r"(.+)\[(.+)\]", what)
+        assert parts is not None
+        folder, extras = parts.groups()
         assert folder == "."
         assert set(extras.split(",")) <= set(project["optional-dependencies"])
 

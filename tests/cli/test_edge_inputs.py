@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ from zorro.cli.named_task import NamedTask
 from zorro.cli.naming import search_current_folder
 from zorro.models import build
 from zorro.models import checkpoint as checkpoints
+from zorro.show.web.served import Served
 
-QUICK = {"samples": 20, "fresh_samples": 60}
+QUICK: dict[str, Any] = {"samples": 20, "fresh_samples": 60}
 WORDS = ["--samples", 20, "--fresh-samples", 60]
 MODEL = """
 import torch
@@ -167,7 +169,12 @@ def test_explanations_on_a_stored_graph(run, net, tensors, nodes, engine):
 
 
 def test_what_is_sent_to_a_cluster_loads_the_weights(net, tensors, nodes, capsys):
-    named = {"dataset": None, "model": None, "checkpoint": "net.safetensors", "data_seed": None}
+    named: dict[str, Any] = {
+        "dataset": None,
+        "model": None,
+        "checkpoint": "net.safetensors",
+        "data_seed": None,
+    }
     named["model"] = "my_weighted:Net"
     digests = model_and_data.load(**named).digests
     capsys.readouterr()
@@ -225,7 +232,9 @@ def test_a_report_shows_the_predictions_on_the_weighted_graph(run, made, net, we
     result = run("report", "made", "--model", "my_weighted:Net", "--alternatives", 1)
     assert result.code == 0, result.err
     page = (tmp_path / "report.html").read_text()
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    inside = re.search(r'id="data">(.*?)</script>', page, re.S)
+    assert inside is not None
+    data = json.loads(inside[1])
     assert "with edge_weight" in data["summary"]["subject"]
     truth = scores(net, weighted, weighted["edge_weight"]).argmax(1)
     drawn = [node for detail in data["details"].values() for node in detail["scene"]["nodes"]]
@@ -238,7 +247,9 @@ def test_the_explorer_asks_the_model_with_the_weights(run, made, net, tensors, n
     from zorro.cli.serve import _served
 
     served = _served(open_run("made"), {}, trusted=["my_weighted:Net"])
+    assert isinstance(served, Served)
     assert served.live
+    assert served.desks is not None
     found = [plain(served.desks.measuring.zorro.explain(node)) for node in nodes]
     assert found == expected_of(net, tensors, nodes)
 
@@ -263,12 +274,12 @@ def test_a_run_on_other_weights_is_another_run(run, made, weighted):
 def test_a_model_that_needs_weights_is_refused_without_them(run, weighted, command):
     weighted["edge_attr"] = weighted.pop("edge_weight")
     np.savez("bare.npz", **weighted)
-    words = {
+    ways: dict[str, list[Any]] = {
         "train": ["--out", "strict.safetensors"],
         "explain": ["--checkpoint", "net.safetensors", "--nodes", 5],
         "fidelity": ["--checkpoint", "net.safetensors", "--node", 5],
-    }[command]
-    result = run(command, "--dataset", "bare.npz", "--model", "my_strict:Net", *words)
+    }
+    result = run(command, "--dataset", "bare.npz", "--model", "my_strict:Net", *ways[command])
     assert result.code == 1
     assert "edge_weight: expected one row per edge in the data set" in result.err
     assert "Net.forward needs it, got none (it has edge_attr)" in result.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,12 @@ def test_sets_of_edges_are_the_librarys(run, checkpoint, given):
 
 def test_runs_keep_resume_and_export_sets_of_edges(run, given, tmp_path):
     model, data = given
-    options = {"keep": ("edges",), "connected": True, "directed": False, "tau": 0.95}
+    options: dict[str, Any] = {
+        "keep": ("edges",),
+        "connected": True,
+        "directed": False,
+        "tau": 0.95,
+    }
 
     def explained(engine, folder):
         x, edge_index = data.x, data.edge_index

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -229,8 +230,14 @@ def test_processes_show_the_same(run, checkpoint, tmp_path):
 
 def test_a_task_of_names_answers_as_the_one_at_hand(run, checkpoint, graph_file):
     # What workers on other machines get: they load data set and model themselves.
-    named = {"dataset": None, "model": None, "checkpoint": str(checkpoint), "data_seed": None}
-    options, question = {"samples": 20, "fresh_samples": 60}, {"why_not": 1}
+    named: dict[str, Any] = {
+        "dataset": None,
+        "model": None,
+        "checkpoint": str(checkpoint),
+        "data_seed": None,
+    }
+    options: dict[str, Any] = {"samples": 20, "fresh_samples": 60}
+    question: dict[str, Any] = {"why_not": 1}
     digests = model_and_data.load(**named).digests
     sent = pickle.loads(pickle.dumps(NamedTask(named, options, question, digests)))
     data = load(graph_file)

@@ -8,6 +8,7 @@ import os
 import pickle
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -27,7 +28,7 @@ from zorro.data import load_graphs
 from zorro.models import GraphTrainingSettings, checkpoint, train_graphs
 
 QUICK = ["--samples", 40, "--tau", 0.8]
-OPTIONS = {"samples": 40, "tau": 0.8}
+OPTIONS: dict[str, Any] = {"samples": 40, "tau": 0.8}
 NOTHING_ASKED = dict.fromkeys(("nodes", "links", "graphs", "queries", "level"))
 EVERY_GROUP = [list(range(small_molecules.ATOMS))]
 
@@ -193,6 +194,7 @@ def test_a_run_opens_its_graphs_and_model_again(run, bonds, tmp_path, monkeypatc
     monkeypatch.chdir("/")
     kept = open_run(tmp_path / "kept")
     named = naming.named_by(kept, trusted=["my_bonds:Net"])
+    assert named is not None
     again = load(**named, trusted=["my_bonds:Net"])
     assert isinstance(again.data, GraphData)
     assert again.model_kwargs == {"edge_attr": "edge_attr"}
@@ -209,7 +211,12 @@ def test_a_run_opens_its_graphs_and_model_again(run, bonds, tmp_path, monkeypatc
 
 
 def test_a_task_of_names_answers_for_graphs(run, bonds, capsys):
-    named = {"dataset": "mutag", "model": "my_bonds:Net", "checkpoint": None, "data_seed": None}
+    named: dict[str, Any] = {
+        "dataset": "mutag",
+        "model": "my_bonds:Net",
+        "checkpoint": None,
+        "data_seed": None,
+    }
     options = {**OPTIONS, "hops": None}
     sent = NamedTask(named, options, {"why_not": 0}, load(**named).digests)
     capsys.readouterr()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -30,10 +31,11 @@ from zorro.data import load as load_named
 from zorro.data import npz
 from zorro.models import LinkTrainingSettings, checkpoint, split_links, train_links
 from zorro.question import Query
+from zorro.show.web.served import Served
 
 NODES, SEED = 60, 3
 QUICK = ["--samples", 40, "--tau", 0.8]
-OPTIONS = {"samples": 40, "tau": 0.8}
+OPTIONS: dict[str, Any] = {"samples": 40, "tau": 0.8}
 # Several links at once are not traced: less is asked of them.
 BRIEF = [*QUICK, "--keep", "nodes", "--no-certify", "--fresh-samples", 50]
 BRIEFLY = {**OPTIONS, "keep": ("nodes",), "delta": None, "fresh_samples": 50}
@@ -53,13 +55,13 @@ class Net(torch.nn.Module):
 """
 
 
-def communities() -> dict[str, np.ndarray]:
+def communities() -> dict[str, Any]:
     """Four groups of nodes, one feature high in each; most links are within groups."""
     rng = np.random.default_rng(0)
     group = np.arange(NODES) // 15
     x = rng.normal(size=(NODES, 6)).astype(np.float32)
     x[np.arange(NODES), group] += 3
-    pairs = set()
+    pairs: set[Any] = set()
     while len(pairs) < 150:
         u, v = sorted(rng.integers(NODES, size=2).tolist())
         if u != v and (group[u] == group[v] or rng.random() < 0.05):
@@ -169,6 +171,7 @@ def test_test_links_are_those_of_the_training_split_and_hold_in_a_plain_loop(
     assert len(claims) > 3
     for e in claims[:6]:
         stayed = plain_share(model, x, split.test.edge_index, e.query.asked, e.nodes, e.features)
+        assert e.certificate is not None
         assert binom.cdf(stayed, 600, e.certificate.bound) > 1e-4
 
 
@@ -200,9 +203,11 @@ def test_the_truth_is_whether_the_graph_has_the_link(run, linker, split, made):
 def test_messages_go_along_all_links_but_those_to_test(linker, split, made):
     record = checkpoint.read_record(linker)
     data = LinkData.load("links.npz", seed=SEED, record=record)
-    assert torch.equal(data.given().graph.edge_index, split.test.edge_index)
+    edge_index: Any = data.given().graph.edge_index
+    assert torch.equal(edge_index, split.test.edge_index)
     whole = LinkData.load("links.npz", seed=SEED, record={})
-    assert torch.equal(whole.given().graph.edge_index, npz.read(made / "links.npz").edge_index)
+    edge_index = whole.given().graph.edge_index
+    assert torch.equal(edge_index, npz.read(made / "links.npz").edge_index)
 
 
 def test_a_link_is_compared_with_another_and_with_many(run, linker, explainer, split):
@@ -302,7 +307,7 @@ def test_a_killed_command_goes_on(linker, tmp_path):
         "--json-progress",
     ]
     command = [sys.executable, "-c", "from zorro.cli import main; main()", *map(str, words)]
-    acknowledged: set[tuple[int, int]] = set()
+    acknowledged: set[Any] = set()
     for most in (5, None):
         process = subprocess.Popen(
             [*command, *map(str, QUICK), "--engine", "in-process"],
@@ -311,6 +316,7 @@ def test_a_killed_command_goes_on(linker, tmp_path):
             stderr=subprocess.PIPE,
             text=True,
         )
+        assert process.stderr is not None
         for line in process.stderr:
             if not line.startswith("{"):
                 continue
@@ -334,16 +340,25 @@ def test_a_run_opens_its_links_and_model_again(run, linker, tmp_path, monkeypatc
     assert run("explain", *words).code == 0
     monkeypatch.chdir("/")
     kept = open_run(tmp_path / "kept")
-    again = load(**naming.named_by(kept))
+    named = naming.named_by(kept)
+    assert named is not None
+    again = load(**named)
     assert isinstance(again.data, LinkData)
     assert again.digests == (kept.manifest["data"]["sha256"], kept.manifest["model"]["sha256"])
     # Another split sends messages along other links.
-    other = load(**naming.named_by(kept, data_seed=SEED + 1))
+    of_another = naming.named_by(kept, data_seed=SEED + 1)
+    assert of_another is not None
+    other = load(**of_another)
     assert other.digests[0] != again.digests[0]
 
 
 def test_a_task_of_names_answers_for_links(run, linker, explainer):
-    named = {"dataset": None, "model": None, "checkpoint": str(linker), "data_seed": None}
+    named: dict[str, Any] = {
+        "dataset": None,
+        "model": None,
+        "checkpoint": str(linker),
+        "data_seed": None,
+    }
     question = {"why_not": [3, 59]}
     sent = pickle.loads(pickle.dumps(NamedTask(named, BRIEFLY, question, load(**named).digests)))
     answer = sent.open(workers=2)
@@ -369,7 +384,7 @@ def test_your_own_model_sees_all_links_and_is_asked_for_its_threshold(run, linke
     # A worker on another machine is told that links are meant.
     wanted = asked(nodes=None, links="3-7", graphs=None, queries=None, level=None)
     named = {"dataset": "links.npz", "model": "my_links:Net", "checkpoint": None, "data_seed": None}
-    told = {**named, "told": wanted.told}
+    told: dict[str, Any] = {**named, "told": wanted.told}
     sent = NamedTask(told, {**OPTIONS, "threshold": 0.0}, {}, load(**told).digests)
     answer = pickle.loads(pickle.dumps(sent)).open()(Query("link", 3, 7).key)
     assert dataclasses.replace(answer, seconds=0.0).selected == zorro.explain((3, 7)).selected
@@ -483,7 +498,9 @@ def test_cora_from_training_to_a_verified_run(run, data_dir):
     kept = open_run("cora-links")
     assert all(e.certified for e in kept)
     test = split_links(load_named("cora"), seed=0).test
-    there = dict(zip(map(tuple, test.edge_label_index.t().tolist()), test.edge_label, strict=True))
+    there: dict[Any, Any] = dict(
+        zip(map(tuple, test.edge_label_index.t().tolist()), test.edge_label, strict=True)
+    )
     zorro = Zorro.of_links(
         restored(Path("linker.safetensors")), test.x, test.edge_index, threshold=0
     )
@@ -506,6 +523,7 @@ def test_a_report_draws_both_ends_of_links(run, kept, made, tmp_path):
     result = run("report", kept, "--alternatives", "1")
     assert result.code == 0, result.err
     inside = re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text(), re.S)
+    assert inside is not None
     data = json.loads(inside[1])
     links = set(zip(*npz.read(made / "links.npz").edge_index.tolist(), strict=True))
     for u, v in ((1, 2), (3, 50)):
@@ -518,12 +536,14 @@ def test_a_report_draws_both_ends_of_links(run, kept, made, tmp_path):
 
 def test_a_run_of_links_is_served_with_its_graph(kept, linker, split):
     served = _served(open_run(kept), {}, trusted=[])
+    assert isinstance(served, Served)
     assert served.live
     own = Zorro.of_links(
         restored(linker), split.test.x, split.test.edge_index, threshold=0.0, **OPTIONS
     )
+    assert served.desks is not None
     ours = served.desks.measuring.zorro
-    asked = {"nodes": [1, 2], "samples": 50}
+    asked: dict[str, Any] = {"nodes": [1, 2], "samples": 50}
     assert ours.fidelity((1, 2), **asked) == own.fidelity((1, 2), **asked)
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -19,14 +20,17 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def name_of(requirement: str) -> str:
-    return re.match(r"[\w-]+", requirement)[0]
+    name = re.match(r"[\w-]+", requirement)
+    assert name is not None
+    return name[0]
 
 
 def test_zorro_alone_names_every_command(run):
     result = run()
     assert (result.code, result.err) == (0, "")
     shown = re.findall(r"^  ([a-z]+)  ", result.out, re.M)
-    assert sorted(shown) == sorted(get_command(app).commands)
+    group: Any = get_command(app)
+    assert sorted(shown) == sorted(group.commands)
     assert max(map(len, result.out.splitlines())) <= 90
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from zorro import Explanation
 from zorro.cli.model_and_data import load
 from zorro.cli.named_task import NamedTask
 from zorro.cli.serve import _served
@@ -94,10 +97,11 @@ def test_a_run_with_a_model_of_ones_own_is_resumed_and_reported(run, checkpoint,
 
 def test_the_explorer_imports_only_what_the_user_names(made, own):
     pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zorro-gnn[web]'")
-    assert not _served(open_run(made), {}, trusted=[]).live
-    assert not _served(open_run(made), {}, trusted=["my_other:Net"]).live
+    served: Callable[..., Any] = _served
+    assert not served(open_run(made), {}, trusted=[]).live
+    assert not served(open_run(made), {}, trusted=["my_other:Net"]).live
     assert not own.exists()
-    assert _served(open_run(made), {}, trusted=["my_evil:Net"]).live
+    assert served(open_run(made), {}, trusted=["my_evil:Net"]).live
     assert own.exists()
 
 
@@ -120,10 +124,12 @@ def test_a_pipe_beside_the_weights_is_not_waited_for(run, checkpoint, tmp_path):
 def test_what_another_machine_finds_under_the_same_names_must_be_the_same(
     run, checkpoint, graph, tmp_path
 ):
-    named = dict.fromkeys(("dataset", "model", "data_seed"))
+    named: dict[str, Any] = dict.fromkeys(("dataset", "model", "data_seed"))
     named["checkpoint"] = str(checkpoint)
     task = NamedTask(named, {"samples": 20}, {}, load(**named).digests)
-    assert task.open()(5).node == 5
+    found = task.open()(5)
+    assert isinstance(found, Explanation)
+    assert found.node == 5
     graph["x"] += 1
     np.savez(tmp_path / "graph.npz", **graph)
     with pytest.raises(InputError, match=r"expected the data set that is where .*, got another on"):

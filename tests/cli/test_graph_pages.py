@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from typing import Any
 
 import pytest
 import small_molecules
@@ -14,6 +15,7 @@ from zorro import Zorro, open_run
 from zorro.cli.serve import _served
 from zorro.data import load_graphs
 from zorro.models import GraphTrainingSettings, checkpoint, train_graphs
+from zorro.show.web.served import Broken, Served
 
 
 @pytest.fixture
@@ -35,6 +37,7 @@ def test_a_report_draws_the_molecules(run, made, tmp_path):
     result = run("report", made, "--alternatives", "1")
     assert result.code == 0, result.err
     inside = re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text(), re.S)
+    assert inside is not None
     data = json.loads(inside[1])
     assert [row["query"] for row in data["rows"]] == [3, 7]
     assert data["labels"]["graph"] == "molecule"
@@ -47,10 +50,12 @@ def test_a_report_draws_the_molecules(run, made, tmp_path):
 
 def test_a_run_is_served_with_its_graphs(made, tmp_path):
     served = _served(open_run(made), {}, trusted=[])
+    assert isinstance(served, Served)
     assert served.live
-    options = {"keep": ("nodes",), "feature_groups": [range(7)]}
+    options: dict[str, Any] = {"keep": ("nodes",), "feature_groups": [range(7)]}
     graphs = load_graphs("mutag").graphs
     own = Zorro.of_graphs(restored(tmp_path / "gin.safetensors"), graphs, **options)
+    assert served.desks is not None
     ours = served.desks.measuring.zorro
     assert ours.fidelity(3, nodes=[0], samples=50) == own.fidelity(3, nodes=[0], samples=50)
     assert ours.explain(5).selected == own.explain(5).selected
@@ -60,7 +65,9 @@ def test_a_data_set_that_is_not_there_is_said(run, made, tmp_path):
     shutil.rmtree(tmp_path / "data" / "MUTAG")
     (tmp_path / "data" / "MUTAG").write_text("no folder")
     served = _served(open_run(made), {}, trusted=[])
+    assert isinstance(served, Served)
     assert not served.live
+    assert served.missing is not None
     assert "MUTAG" in served.missing
     result = run("report", made)
     assert result.code == 1
@@ -74,4 +81,5 @@ def test_a_run_whose_question_is_damaged_is_named(made, tmp_path):
     manifest["parameters"]["feature_groups"] = 7
     path.write_text(json.dumps(manifest))
     broken = _served(open_run(made), {}, trusted=[])
+    assert isinstance(broken, Broken)
     assert broken.reason.startswith("feature_groups: expected lists of columns")

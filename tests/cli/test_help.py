@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -15,7 +16,8 @@ from zorro.data import GRAPH_DATASETS as KNOWN_GRAPH_DATASETS
 from zorro.data import HETERO_DATASETS as KNOWN_HETERO_DATASETS
 from zorro.models import MODELS as KNOWN_MODELS
 
-TOP = get_command(app).commands
+APP: Any = get_command(app)
+TOP = APP.commands
 # By the words that name them: runs has commands of its own.
 COMMANDS = {name: command for name, command in TOP.items() if name != "runs"} | {
     f"runs {name}": command for name, command in TOP["runs"].commands.items()

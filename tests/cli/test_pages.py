@@ -72,7 +72,8 @@ def is_drawn(picture: Path) -> bool:
     if not picture.exists():
         return False
     with Image.open(picture) as drawn:
-        return len(drawn.convert("RGB").getcolors(drawn.width * drawn.height)) > 2
+        colours = drawn.convert("RGB").getcolors(drawn.width * drawn.height)
+        return colours is not None and len(colours) > 2
 
 
 @pytest.mark.parametrize("page", GALLERY)

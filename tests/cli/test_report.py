@@ -15,6 +15,7 @@ def made(run, checkpoint):
 
 def data_of(path):
     inside = re.search(r'id="data">(.*?)</script>', path.read_text(), re.S)
+    assert inside is not None
     return json.loads(inside[1])
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from zorro.show.web.served import Served
+
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'zorro-gnn[web]'")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'zorro-gnn[web]'")
 
@@ -47,11 +49,14 @@ class Server:
         deadline = time.perf_counter() + SECONDS_TO_START
         while "Serving at" not in self.said or not self.said.endswith("\n"):
             assert time.perf_counter() < deadline, self.said
+            assert self.process.stderr is not None
             if select.select([self.process.stderr], [], [], 0.2)[0]:
                 piece = os.read(self.process.stderr.fileno(), 4096).decode()
                 assert piece, self.said
                 self.said += piece
-        self.address, _, self.token = re.search(r"http://\S+", self.said)[0].partition("?token=")
+        served = re.search(r"http://\S+", self.said)
+        assert served is not None
+        self.address, _, self.token = served[0].partition("?token=")
         self.port = int(self.address.rstrip("/").rsplit(":", 1)[1])
 
     def open(self, path, body=None, *, token=None):
@@ -85,6 +90,7 @@ def serve(made):
     for server in started:
         server.process.kill()
         server.process.wait()
+        assert server.process.stderr is not None
         server.process.stderr.close()
 
 
@@ -217,4 +223,6 @@ def test_a_run_that_names_no_model_is_served_with_the_one_that_is_named(made, ch
     checkpoint.with_suffix(".json").unlink()
     given = {"dataset": "graph.npz", "checkpoint": str(checkpoint)}
     for models, is_live in (([], False), (["gcn"], True)):
-        assert _served(open_run(tmp_path / made), {}, trusted=models, given=given).live is is_live
+        served = _served(open_run(tmp_path / made), {}, trusted=models, given=given)
+        assert isinstance(served, Served)
+        assert served.live is is_live

@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_sets_are_measured_by_type(run, library):
     model = build_hetero("hetero-sage", data, "author", 2)
     checkpoint.load(model, "sage.safetensors")
     all_types = list(data.node_types)
-    cases = [
+    cases: list[tuple[list[str], dict[str, Any]]] = [
         (
             ["--keep-nodes", "venue:0,1,2,3;paper:5", "--keep-features", "none"],
             {"nodes": {"venue": [0, 1, 2, 3], "paper": [5]}, "features": {}},

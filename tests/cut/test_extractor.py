@@ -1,5 +1,7 @@
 """The extracted graph gives the whole graph's prediction, and only what matters is a candidate."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -218,7 +220,8 @@ def test_the_model_is_left_as_it_was():
     model(x, edge_index).sum().backward()
     cached = model.layers[0]._cached_edge_index
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    gradients = [parameter.grad.clone() for parameter in model.parameters()]
+    parameters: list[Any] = list(model.parameters())
+    gradients = [parameter.grad.clone() for parameter in parameters]
     inputs = (x.clone(), edge_index.clone())
     Extractor(Predictor(model), Graph(x, edge_index)).extract(7)
     assert [layer.training for layer in model.layers] == [True, True, False]
@@ -227,7 +230,7 @@ def test_the_model_is_left_as_it_was():
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
     assert all(
         torch.equal(parameter.grad, gradient)
-        for parameter, gradient in zip(model.parameters(), gradients, strict=True)
+        for parameter, gradient in zip(parameters, gradients, strict=True)
     )
     assert torch.equal(x, inputs[0])
     assert torch.equal(edge_index, inputs[1])

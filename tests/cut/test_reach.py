@@ -1,5 +1,7 @@
 """How far a model is found to see, whatever its code looks like."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -68,7 +70,7 @@ class Reused(nn.Module):
 class Ensemble(nn.Module):
     def __init__(self):
         super().__init__()
-        self.members = nn.ModuleList(
+        self.members: Any = nn.ModuleList(
             nn.ModuleList([GCNConv(FEATURES, 4), GCNConv(4, 3)]) for _ in range(3)
         )
 

@@ -50,7 +50,7 @@ def test_a_list_is_checked():
     with pytest.raises(InputError, match=r"graphs\[1\].x: expected 3 features"):
         load_graphs([*graphs(1), *graphs(1, x=torch.ones(2, 2))])
     with pytest.raises(InputError, match=r"graphs: expected a list .*, got NoneType"):
-        load_graphs(None)
+        load_graphs(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", GRAPH_DATASETS)

@@ -1,6 +1,7 @@
 """Graphs of several types by name and from files."""
 
 import gzip
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,7 +132,7 @@ def as_published(folder, *, types, numbered=None, dense=None, seed=0):
     np.save(folder / "labels.npy", draw.integers(0, 3, counts[0]))
     np.save(folder / "node_types.npy", np.repeat(np.arange(len(counts)), counts))
     order = draw.permutation(counts[0])
-    parts = {"train_idx": order[:2], "val_idx": order[2:3], "test_idx": order[3:]}
+    parts: dict[str, Any] = {"train_idx": order[:2], "val_idx": order[2:3], "test_idx": order[3:]}
     np.savez(folder / "train_val_test_idx.npz", **parts)
 
 
@@ -182,7 +183,7 @@ def test_published_tables_are_read_as_pyg_reads_them(tmp_path, monkeypatch):
 
 def test_files_of_ones_own(tmp_path):
     path = tmp_path / "own.npz"
-    arrays = {
+    arrays: dict[str, Any] = {
         "author/x": np.ones((2, 3)),
         "author/y": np.array([0, 1]),
         "author/train_mask": np.array([True, False]),

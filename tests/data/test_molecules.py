@@ -1,6 +1,7 @@
 """Molecules whose deciding atoms are known."""
 
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from zorro.data import load_graphs
 from zorro.errors import DatasetError
 
 # Ethanol's carbons and oxygen, and carbon monoxide with a triple bond.
-TINY = {
+TINY: dict[str, Any] = {
     "atom": np.array([0, 0, 2, 0, 2], np.uint8),
     "edge_index": np.array([[0, 1, 1, 2, 0, 1], [1, 0, 2, 1, 1, 0]], np.int16),
     "edge_attr": np.eye(5, dtype=np.uint8)[[0, 0, 0, 0, 2, 2]],

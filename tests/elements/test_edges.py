@@ -1,5 +1,7 @@
 """Columns of an edge index as elements: hand-worked, and the same in every part of a graph."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -167,7 +169,7 @@ def test_a_graph_is_directed_where_an_edge_has_no_reverse(columns, expected):
 
 
 def test_columns_of_edges():
-    options = {"nodes": 5, "attributes": {"edge_type": TYPES}}
+    options: dict[str, Any] = {"nodes": 5, "attributes": {"edge_type": TYPES}}
     kept = edge_columns([(0, 1, 1), (2, 2)], SEVERAL, directed=False, **options)
     assert kept.tolist() == [False, True, False, True, False, True, False]
     kept = edge_columns([(1, 2)], SEVERAL, directed=True, **options)

@@ -176,7 +176,7 @@ def test_gains_are_the_slope_towards_each_element():
 
 def test_a_model_without_gradient_has_no_gains():
     class Rounds(TwoGraphConvolutions):
-        def forward(self, x, edge_index):
+        def forward(self, x, edge_index):  # type: ignore[override]
             with torch.no_grad():
                 return super().forward(x, edge_index)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -126,10 +127,11 @@ def test_of_nodes_too():
     zorro = Zorro(model, graph.x, graph.edge_index, keep=("edges",), evaluator="traced")
     for node in (0, 4, 6, 7):
         evaluator = zorro.meter(node, samples=100).evaluator
-        present = evaluator.edges_under(evaluator.nothing).present
+        edges = evaluator.edges_under(evaluator.nothing)
+        assert edges is not None
         ids = evaluator.graph
         ends = torch.cat([ids.candidates, ids.context])[ids.edge_index]
-        for there, scores in zip(present, evaluator.scores(evaluator.nothing), strict=True):
+        for there, scores in zip(edges.present, evaluator.scores(evaluator.nothing), strict=True):
             with torch.no_grad():
                 alone = model(graph.x, ends[:, there[ids.edges.of_column]])[node]
             torch.testing.assert_close(scores, alone, atol=1e-5, rtol=1e-5)
@@ -159,7 +161,7 @@ def test_many_edges_around_a_node_are_too_many_ways():
 def test_addresses_are_one_for_each_row_and_pattern():
     patterns = Patterns([0b1011, 0b0100, 0, 0b1], 4, torch.device("cpu"))
     assert patterns.count == 8 + 2 + 1 + 2
-    seen = {}
+    seen: dict[Any, Any] = {}
     for bits in product([False, True], repeat=4):
         present = torch.tensor([bits])
         number = sum(1 << bit for bit, there in enumerate(bits) if there)

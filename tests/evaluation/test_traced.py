@@ -1,6 +1,7 @@
 """The traced evaluator against the model itself, layer by layer and model by model."""
 
 import logging
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch.nn import functional
 
 from zorro import Zorro, data, models
 from zorro.cut import Extractor
-from zorro.elements import Element, Selection
+from zorro.elements import Element, Kind, Selection
 from zorro.errors import ModelError
 from zorro.evaluation import BatchedEvaluator, EvaluatorChoice
 from zorro.evaluation.traced import (
@@ -280,7 +281,7 @@ class DeepGCN(nn.Module):
     def __init__(self, block, norm):
         super().__init__()
         self.before = nn.Linear(FEATURES, HIDDEN)
-        self.layers = nn.ModuleList(
+        self.layers: Any = nn.ModuleList(
             gnn.DeepGCNLayer(gnn.GENConv(HIDDEN, HIDDEN), norm(HIDDEN), nn.ReLU(), block=block)
             for _ in range(2)
         )
@@ -358,7 +359,9 @@ def settle(model):
     """Give batch norms something to have learned, and layers a bias."""
     for module in model.modules():
         if isinstance(module, nn.BatchNorm1d):
+            assert module.running_mean is not None
             module.running_mean.normal_()
+            assert module.running_var is not None
             module.running_var.uniform_(0.5, 2)
     for name, parameter in model.named_parameters():
         if name.endswith(("bias", "eps")):
@@ -424,6 +427,8 @@ def compare(traced, batched, *, gains=True, seed=0):
         if not gains:
             continue
         ours, theirs = traced.gains(selection), batched.gains(selection)
+        assert ours is not None
+        assert theirs is not None
         assert set(ours) == set(theirs) == {"nodes", "features"}
         for kind in ours:
             assert torch.allclose(ours[kind], theirs[kind], rtol=1e-3, atol=1e-4)
@@ -589,7 +594,7 @@ def test_aggregations_of_features_are_the_models(aggregation):
     traced, _ = both(model, x, edge_index, query=7, samples=4)
     n, d = traced.shape
     half = Selection.of(torch.arange(n) % 2 == 0, torch.arange(d) % 3 != 0)
-    cases = [
+    cases: list[tuple[Kind, Any]] = [
         ("nodes", traced.scores_toggling(half, "nodes", torch.arange(n))),
         ("features", traced.scores_toggling(half, "features", torch.arange(d))),
     ]
@@ -936,7 +941,7 @@ def test_the_papers_models_give_the_same_explanations(dataset, architecture, pap
     graph = data.load(dataset)
     model = models.build(architecture, graph.x.size(1), int(graph.y.max()) + 1)
     models.checkpoint.load(model, models.checkpoint.paper_checkpoint(dataset, architecture))
-    options = {"samples": 50, "fresh_samples": 60, "tau": 0.8}
+    options: dict[str, Any] = {"samples": 50, "fresh_samples": 60, "tau": 0.8}
     fast = Zorro(model, graph.x, graph.edge_index, evaluator="traced", **options)
     slow = Zorro(model, graph.x, graph.edge_index, evaluator="any-model", **options)
     node = SMALL[dataset]

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -102,7 +103,7 @@ def relational():
     return data
 
 
-MADE = {
+MADE: dict[str, tuple[Any, ...]] = {
     "SAGE": (library, Convolved, "author"),
     "SAGE of numbers": (lambda: library(venue_ids=False), lambda d: Convolved(d, venue_ids=False)),
     "GAT": (library, lambda d: Convolved(d, GATConv, add_self_loops=False)),

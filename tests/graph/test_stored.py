@@ -106,6 +106,7 @@ def test_what_is_read_is_what_was_in_memory(tmp_path, monkeypatch, layout, at_on
     graph = open_stored(tmp_path / "graph")
     order = data.edge_index[1].argsort(stable=True)
     in_order = data.edge_index[:, order]
+    assert graph.edge_type is not None
     assert torch.equal(graph.edge_type, order)
     every = torch.arange(order.numel())
     assert torch.equal(
@@ -121,10 +122,10 @@ def test_what_is_read_is_what_was_in_memory(tmp_path, monkeypatch, layout, at_on
             )
             assert torch.equal(ours, theirs)
     assert torch.equal(graph.x.rows(nodes), dense[nodes])
-    ours, theirs = graph.x.by_column(), ColumnValues.of(data.x)
-    assert torch.equal(ours.values, theirs.values)
-    assert torch.equal(ours.count, theirs.count)
-    assert (ours.num_rows, ours.one_each) == (theirs.num_rows, theirs.one_each)
+    columns, expected = graph.x.by_column(), ColumnValues.of(data.x)
+    assert torch.equal(columns.values, expected.values)
+    assert torch.equal(columns.count, expected.count)
+    assert (columns.num_rows, columns.one_each) == (expected.num_rows, expected.one_each)
     assert torch.equal(graph.x.column_means(), TensorFeatures(data.x).column_means())
 
 
@@ -138,7 +139,7 @@ def test_columns_of_one_value_are_known_to_be_that(tmp_path, layout):
 
 def test_zeros_that_a_sparse_matrix_holds_are_no_values(tmp_path):
     data = small()
-    data.x = torch.sparse_coo_tensor([[0, 1, 1], [0, 0, 1]], [0.0, 3.0, 0.0], (4, 2))
+    data.x = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [0, 0, 1]]), [0.0, 3.0, 0.0], (4, 2))
     store(data, tmp_path / "graph")
     columns = open_stored(tmp_path / "graph").x.by_column()
     assert (columns.values.tolist(), columns.count.tolist()) == ([3.0], [1, 0])
@@ -217,6 +218,7 @@ def test_another_graph_under_the_same_name_is_noticed(folder, tmp_path):
 
 def test_the_files_stay_as_they_are(folder):
     graph = open_stored(folder)
+    assert graph.y is not None
     graph.y[0] = 2  # a private copy of the page
     assert np.load(folder / "y.npy")[0] == 0
 
@@ -274,7 +276,7 @@ class Code:
 
 def test_pickles_are_refused(folder):
     code = Code()
-    code.state = 1
+    code.state = 1  # type: ignore[attr-defined]
     np.save(folder / "y.npy", np.array([code] * 4, dtype=object))
     with pytest.raises(DatasetError, match=r"y.npy cannot be opened .*Python objects"):
         open_stored(folder)
@@ -388,6 +390,7 @@ def test_a_disk_that_takes_no_more_leaves_nothing_behind(tmp_path):
         small_files_only(),
     ):
         store(graph, tmp_path / "graph")
+    assert isinstance(caught.value.__cause__, OSError)
     assert caught.value.__cause__.errno == errno.EFBIG
     assert list(tmp_path.iterdir()) == []
 

@@ -1,5 +1,7 @@
 """Every method with settings that take little time, and PyG's GNNExplainer run by hand."""
 
+from typing import Any
+
 import torch
 from torch_geometric.explain import Explainer, GNNExplainer
 
@@ -25,7 +27,7 @@ RANK_EDGES = ("gnnexplainer", "graphmask", "pgexplainer", "random-edges")
 
 
 def built(name, subjects, training_queries=(5, 6, 7)):
-    options = {
+    options: dict[str, dict[str, Any]] = {
         "random": {"sizes": (3, 2)},
         "gnnexplainer": {"epochs": 10},
         "graphmask": {"epochs": 5},

@@ -22,18 +22,26 @@ SLOPE = torch.sigmoid(torch.tensor(-1.0))
 
 def test_nothing_is_selected_by_the_empty_explanation(linear):
     masks = build("empty").explain(linear.of(0))
+    assert masks.nodes is not None
     assert masks.nodes.tolist() == [False] * 3
+    assert masks.features is not None
     assert masks.features.tolist() == [False] * 2
 
 
 def test_random_sets_have_the_given_sizes_and_differ_between_queries(with_context):
     subjects, subject = with_context
     masks = build("random", sizes=(4, 3)).explain(subject)
+    assert masks.nodes is not None
+    assert masks.features is not None
     assert (int(masks.nodes.sum()), int(masks.features.sum())) == (4, 3)
     of_each = build("random", sizes={5: (2, 12), 6: (0, 1)})
-    assert int(of_each.explain(subject).nodes.sum()) == 2
-    assert of_each.explain(subject).features.all()
-    assert not of_each.explain(subjects.of(6)).nodes.any()
+    five, six = of_each.explain(subject), of_each.explain(subjects.of(6))
+    assert five.nodes is not None
+    assert int(five.nodes.sum()) == 2
+    assert five.features is not None
+    assert five.features.all()
+    assert six.nodes is not None
+    assert not six.nodes.any()
     with pytest.raises(InputError, match="size of node 7's explanation"):
         of_each.explain(subjects.of(7))
     with pytest.raises(InputError, match="expected 0 to 12 features, got 13"):
@@ -45,7 +53,9 @@ def test_every_random_set_is_as_likely_as_any_other(linear):
     for seed in range(300):
         subject = linear.of(0)
         object.__setattr__(subject, "seed", seed)
-        counts += build("random", sizes=(1, 1)).explain(subject).nodes
+        nodes = build("random", sizes=(1, 1)).explain(subject).nodes
+        assert nodes is not None
+        counts += nodes
     assert counts.min() > 70  # of 100 expected each; five standard deviations are 41
 
 
@@ -53,13 +63,19 @@ def test_gradients_of_a_linear_model(linear):
     subject = linear.of(0)
     change = SLOPE * torch.tensor([[1.0, 0.0], [2.0, -0.5], [0.0, -1.5]])  # X ⊙ ∂s/∂X
     masks = build("grad").explain(subject)
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, change.sum(1).abs())
+    assert masks.features is not None
     assert torch.allclose(masks.features, change.sum(0).abs())
     masks = build("grad-input").explain(subject)
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, change.abs().sum(1))
+    assert masks.features is not None
     assert torch.allclose(masks.features, change.abs().sum(0))
     masks = build("grad", of="entries").explain(subject)
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, SLOPE * torch.full((3,), 1.5))
+    assert masks.features is not None
     assert torch.allclose(masks.features, SLOPE * torch.tensor([3.0, 1.5]))
 
 
@@ -78,12 +94,15 @@ def test_gnn_explainer_is_pygs_own_run(with_context):
     graph = subject.graph
     masks = build("gnnexplainer", epochs=20).explain(subject)
     theirs = pygs_gnn_explainer(subject, level="node", epochs=20, index=graph.target)
+    assert masks.edges is not None
     assert torch.allclose(masks.edges, theirs.edge_mask, atol=1e-5)
+    assert masks.features is not None
     assert torch.allclose(masks.features, theirs.node_mask[0], atol=1e-5)
     halves = torch.zeros(graph.x.size(0))
     for (sender, receiver), value in zip(graph.edge_index.T, theirs.edge_mask, strict=True):
         halves[sender] += value / 2
         halves[receiver] += value / 2
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, halves[: subject.candidates], atol=1e-5)
 
 
@@ -94,6 +113,8 @@ def test_node_masks_of_pyg_are_aggregated(kind, nodes, features, with_context):
     assert masks.edges is None
     assert (masks.nodes is not None, masks.features is not None) == (bool(nodes), bool(features))
     if features:
+        assert masks.nodes is not None
+        assert masks.features is not None
         assert torch.isclose(masks.nodes.sum(), masks.features.sum())
 
 
@@ -113,6 +134,7 @@ def test_pg_explainer_sees_all_that_a_propagation_reaches_and_keeps_its_coeffici
     # A sum of sizes so small that no edge is driven to 0.
     explainer = PGExplainer(subjects, [0, 1], epochs=2, edge_size=0.0)
     masks = explainer.explain(subjects.of(0))
+    assert masks.edges is not None
     reached = masks.edges > 0
     assert reached[subjects.of(0).graph.edge_index[0] < 4].all()
     other = PGExplainer(subjects, [0], epochs=1)
@@ -124,7 +146,9 @@ def test_soft_masks_find_the_planted_node_and_feature(planted):
     subject = planted.of(0)
     masks = build("soft-zorro", noise=planted.noise).explain(subject)
     ids = subject.graph.candidates.tolist()
+    assert masks.nodes is not None
     assert ids[int(masks.nodes.argmax())] == 1
+    assert masks.features is not None
     assert int(masks.features.argmax()) == 2
     assert masks.nodes.max() > 0.5
     assert masks.nodes.sort().values[:-1].max() < 0.1
@@ -138,4 +162,5 @@ def test_our_searches_find_what_the_front_door_finds(name, search, with_context,
     masks = build(name, noise=subjects.noise, tau=0.8).explain(subject)
     explanation = Zorro(subject.model, *random_graph, tau=0.8, search=search, seed=3).explain(5)
     assert tuple(subject.graph.candidates[masks.nodes].tolist()) == explanation.nodes
+    assert masks.features is not None
     assert tuple(masks.features.nonzero().flatten().tolist()) == explanation.features

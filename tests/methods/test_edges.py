@@ -71,6 +71,7 @@ def test_gradients_are_of_weights_that_degrees_follow(random_graph, weighed):
 def test_nodes_get_half_of_the_gradients_of_their_edges(linear):
     masks = build("grad", of="edges").explain(linear.of(0))
     expected = float(SLOPE) * 1.5 * torch.tensor([1.0, 0.5, 0.5])
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, expected)
 
 
@@ -112,6 +113,7 @@ def test_gates_of_graphmask_are_trained(with_context):
 def test_graphmask_gives_the_share_of_layers_with_an_open_gate(with_context):
     _, subject = with_context
     values = build("graphmask", epochs=20).explain(subject).edges
+    assert values is not None
     assert set(values.tolist()) <= {0.0, 0.5, 1.0}  # of two layers
 
 
@@ -124,6 +126,7 @@ def test_graphmask_serves_attributes_of_edges_and_sums():
     model = build_model("gine", 4, 2, level="graph", edge_dim=3)
     subjects = Subjects.of_graphs(model, graphs, model_kwargs={"edge_attr": "edge_attr"})
     values = build("graphmask", epochs=3).explain(subjects.of(1)).edges
+    assert values is not None
     assert values.shape == (10,)
 
 
@@ -164,12 +167,15 @@ def test_to_subgraphx_edges_of_what_it_selects_are_worth_one(with_context):
     options = {"rollouts": 3, "samples": 20}
     masks = build("subgraphx", of="edges", **options).explain(subject)
     nodes = build("subgraphx", **options).explain(subject)
+    assert masks.nodes is not None
+    assert nodes.nodes is not None
     assert torch.equal(masks.nodes, nodes.nodes)
     assert nodes.edges is None
     chosen = torch.zeros(subject.graph.x.size(0), dtype=torch.bool)
     chosen[: subject.candidates] = masks.nodes.bool()
     inside = chosen[subject.graph.edge_index].all(0)
     assert inside.any()
+    assert masks.edges is not None
     assert (masks.edges[inside] == 1).all()
     with pytest.raises(InputError, match="of: expected one of nodes, edges, got 'both'"):
         build("subgraphx", of="both")

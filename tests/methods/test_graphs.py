@@ -4,6 +4,7 @@ import itertools
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -109,12 +110,17 @@ def test_gradients_of_a_linear_model():
     change = slope * torch.tensor([[1.0, 0.0, 0.5], [2.0, -0.5, 0.0]])  # X ⊙ ∂s/∂X
     assert subject.predicted_class == 1
     masks = build("grad").explain(subject)
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, change.sum(1).abs())
+    assert masks.features is not None
     assert torch.allclose(masks.features, change.sum(0).abs())
     masks = build("grad-input").explain(subject)
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, change.abs().sum(1))
+    assert masks.features is not None
     assert torch.allclose(masks.features, change.abs().sum(0))
     masks = build("grad", of="entries").explain(subject)
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, slope * torch.full((2,), 1.75))
 
 
@@ -178,10 +184,13 @@ def test_the_bright_pair_alone_is_enough_and_nothing_less_is():
 def test_our_searches_find_the_bright_pair(name):
     subjects = bright_pair()
     masks = build(name, noise=subjects.noise, tau=0.9, keep=("nodes",)).explain(subjects.of(0))
+    assert masks.nodes is not None
     assert masks.nodes.nonzero().flatten().tolist() == [2, 3]
     assert masks.features is None
     masks = build(name, noise=subjects.noise, tau=0.9).explain(subjects.of(0))
+    assert masks.nodes is not None
     assert masks.nodes.nonzero().flatten().tolist() == [2, 3]
+    assert masks.features is not None
     assert masks.features.tolist() == [True, False, False]
     with pytest.raises(InputError, match="keep: expected some of"):
         build(name, noise=subjects.noise, keep=("edges",))
@@ -198,6 +207,7 @@ def test_our_searches_find_what_the_front_door_finds(name, search, keep):
     chosen = set()
     for number in range(3):
         masks, explanation = method.explain(subjects.of(number)), zorro.explain(number)
+        assert masks.nodes is not None
         assert tuple(masks.nodes.nonzero().flatten().tolist()) == explanation.nodes
         if masks.features is not None:
             assert tuple(masks.features.nonzero().flatten().tolist()) == explanation.features
@@ -208,8 +218,10 @@ def test_our_searches_find_what_the_front_door_finds(name, search, keep):
 def test_soft_masks_find_the_bright_pair():
     subjects = bright_pair()
     masks = build("soft-zorro", noise=subjects.noise).explain(subjects.of(0))
+    assert masks.nodes is not None
     assert masks.nodes[[2, 3]].min() > 0.5
     assert masks.nodes[[0, 1, 4, 5, 6, 7]].max() < 0.1
+    assert masks.features is not None
     assert masks.features.argmax() == 0
 
 
@@ -218,8 +230,11 @@ def test_pgm_selects_the_bright_pair(seed):
     subject = bright_pair(seed).of(0)
     for options in ({"samples": 400}, {"samples": 3000, "perturbation": "bits"}):
         masks = PGM(significance=1e-4, **options).explain(subject)
+        assert masks.nodes is not None
         assert masks.nodes.nonzero().flatten().tolist() == [2, 3]
-    assert PGM(top_nodes=1).explain(subject).nodes.sum() == 1
+    one = PGM(top_nodes=1).explain(subject).nodes
+    assert one is not None
+    assert one.sum() == 1
 
 
 def test_pgm_counts_the_worst_eighth_of_the_samples():
@@ -238,10 +253,10 @@ def test_pgm_counts_the_worst_eighth_of_the_samples():
     for node in range(graph.x.size(0)):
         statistic = 0.0
         for state, low in itertools.product((True, False), repeat=2):
-            rows = sum(bool(sample[node]) == state for sample in perturbed)
+            alike = sum(bool(sample[node]) == state for sample in perturbed)
             columns = len(worst) if low else 80 - len(worst)
             both = [(s in worst) == low and bool(perturbed[s][node]) == state for s in range(80)]
-            statistic += (sum(both) - rows * columns / 80) ** 2 / (rows * columns / 80)
+            statistic += (sum(both) - alike * columns / 80) ** 2 / (alike * columns / 80)
         chi2 = torch.special.gammaincc(torch.tensor(1.5), torch.tensor(statistic / 2))
         assert p_values[node] == pytest.approx(float(chi2), rel=1e-4)
 
@@ -250,14 +265,18 @@ def test_gnn_explainer_is_pygs_own_run():
     subject = convolved().of(2)
     masks = build("gnnexplainer", epochs=20).explain(subject)
     theirs = pygs_gnn_explainer(subject, level="graph", epochs=20)
+    assert masks.edges is not None
     assert torch.allclose(masks.edges, theirs.edge_mask, atol=1e-5)
+    assert masks.features is not None
     assert torch.allclose(masks.features, theirs.node_mask[0], atol=1e-5)
 
 
 def test_node_masks_of_pyg_are_aggregated():
     subject = convolved().of(0)
     masks = PygAlgorithm(PygGNNExplainer(epochs=2), node_mask_type="attributes").explain(subject)
+    assert masks.nodes is not None
     assert masks.nodes.shape == (subject.candidates,)
+    assert masks.features is not None
     assert torch.isclose(masks.nodes.sum(), masks.features.sum())
 
 
@@ -275,8 +294,10 @@ def test_the_largest_component_is_kept_of_a_graph():
 
 def test_a_long_search_finds_the_best_of_all_connected_subgraphs():
     subject = bright_pair().of(0)
-    options = {"rollouts": 300, "leaf_nodes": 1, "exploration": 1e6, "samples": 30}
-    found = SubgraphX(**options, most_nodes=3).explain(subject).nodes.bool()
+    options: dict[str, Any] = {"rollouts": 300, "leaf_nodes": 1, "exploration": 1e6, "samples": 30}
+    nodes = SubgraphX(**options, most_nodes=3).explain(subject).nodes
+    assert nodes is not None
+    found = nodes.bool()
     values = CoalitionValues(
         MaskedRuns(subject).probabilities,
         neighbours_of(subject.graph),
@@ -304,6 +325,8 @@ def test_sizes_are_those_of_the_graphs():
     subjects = convolved()
     method = build("random", sizes={1: (2, 1)})
     masks = method.explain(subjects.of(1))
+    assert masks.nodes is not None
+    assert masks.features is not None
     assert (int(masks.nodes.sum()), int(masks.features.sum())) == (2, 1)
     with pytest.raises(InputError, match="size of graph 0's explanation"):
         method.explain(subjects.of(0))
@@ -313,6 +336,7 @@ def test_a_graph_that_is_not_among_them_can_be_asked_about():
     subjects = convolved()
     (other,) = random_graphs(1, seed=7)
     masks = build("grad").explain(subjects.of(other))
+    assert masks.nodes is not None
     assert masks.nodes.shape == (5,)
     with pytest.raises(InputError, match="graph: expected"):
         subjects.of(99)
@@ -349,7 +373,7 @@ def test_every_method_serves_a_molecule(name, mutag):
 @pytest.mark.parametrize("name", [name for name in OURS if name not in ("empty", "random")])
 def test_one_score_a_graph_and_edge_weights_are_served(name):
     torch.manual_seed(0)
-    options = {"threshold": 0.5, "model_kwargs": {"edge_weight": "strength"}}
+    options: dict[str, Any] = {"threshold": 0.5, "model_kwargs": {"edge_weight": "strength"}}
     subjects = Subjects.of_graphs(Convolved(out=1), random_graphs(), **options)
     subject = subjects.of(3)
     masks = built(name, subjects, (0, 1, 2)).explain(subject)

@@ -30,6 +30,7 @@ def test_the_example_is_short_and_its_method_works(capsys, linear, monkeypatch):
     masks = build("occlusion").explain(linear.of(0))
     scores = torch.tensor([1.0 - 1.0, 1.0 - 1.5, 1.0 + 1.5])
     lost = torch.sigmoid(torch.tensor(1.0)).log() - torch.sigmoid(scores).log()
+    assert masks.nodes is not None
     assert torch.allclose(masks.nodes, lost.clamp(min=0), atol=1e-6)
 
 
@@ -48,7 +49,9 @@ def test_an_installed_package_brings_a_method(tmp_path, monkeypatch, linear):
     (info / "entry_points.txt").write_text("[zorro.explainers]\ntheirs = their_method:Theirs\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert "theirs" in methods()
-    assert build("theirs", value=0.5).explain(linear.of(0)).nodes.tolist() == [0.5] * 3
+    nodes = build("theirs", value=0.5).explain(linear.of(0)).nodes
+    assert nodes is not None
+    assert nodes.tolist() == [0.5] * 3
     sys.modules.pop("their_method")
 
 

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -164,7 +165,9 @@ def test_zero_filled_inputs_read_as_if_they_were_kept_whole():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_best_subgraph_holds_the_planted_causes(seed):
-    nodes = SubgraphX().explain(planted(seed)).nodes.bool()
+    found = SubgraphX().explain(planted(seed)).nodes
+    assert found is not None
+    nodes = found.bool()
     assert nodes[[0, 2, 5]].all()
     assert int(nodes.sum()) <= 5
 
@@ -173,7 +176,9 @@ def test_the_best_subgraph_holds_the_planted_causes(seed):
 def test_subgraphs_are_connected_and_hold_the_query(options):
     for query in range(8):
         subject = house(query=query)
-        nodes = SubgraphX(rollouts=5, samples=10, **options).explain(subject).nodes.bool()
+        found = SubgraphX(rollouts=5, samples=10, **options).explain(subject).nodes
+        assert found is not None
+        nodes = found.bool()
         assert nodes[subject.graph.target]
         assert is_connected(nodes, subject.graph)
         assert int(nodes.sum()) <= 5
@@ -197,12 +202,15 @@ def test_a_long_search_finds_the_best_of_all_connected_subgraphs():
         for others in itertools.combinations(set(range(n)) - {query}, size)
     ]
     rewards = [values.of(m).shapley_value for m in every if is_connected(m, subject.graph)]
+    assert found.nodes is not None
     reward = values.of(found.nodes.bool()).shapley_value
     assert reward == pytest.approx(max(rewards), abs=1e-5)
 
 
 def test_the_seed_decides():
     once, again = (SubgraphX().explain(planted(4)).nodes for _ in range(2))
+    assert again is not None
+    assert once is not None
     assert torch.equal(once, again)
     coalition = mask_of({0, 1}, house().candidates)
     one, other = (values_of(house(seed=seed)).of(coalition).shapley_value for seed in (1, 2))
@@ -219,6 +227,8 @@ def test_the_size_of_a_batch_does_not_matter():
     one_by_one, in_batches = (
         SubgraphX(memory=memory, samples=20).explain(planted()).nodes for memory in (1, None)
     )
+    assert in_batches is not None
+    assert one_by_one is not None
     assert torch.equal(one_by_one, in_batches)
 
 
@@ -238,7 +248,9 @@ def test_the_model_and_the_graph_are_left_as_they_were():
 def test_a_lone_query_explains_itself():
     no_edges = torch.zeros(2, 0, dtype=torch.long)
     subject = subject_of(Convolutions(), torch.rand(3, 4), no_edges, query=1)
-    assert SubgraphX().explain(subject).nodes.tolist() == [1.0]
+    nodes = SubgraphX().explain(subject).nodes
+    assert nodes is not None
+    assert nodes.tolist() == [1.0]
 
 
 def test_context_keeps_its_features_and_is_not_selected():
@@ -248,15 +260,18 @@ def test_context_keeps_its_features_and_is_not_selected():
     masks = torch.rand(10, n) < 0.5
     expected = [set_value(subject)(mask.nonzero().flatten().tolist()) for mask in masks]
     assert MaskedRuns(subject).probabilities(masks).tolist() == pytest.approx(expected, abs=1e-6)
-    assert SubgraphX(samples=10).explain(subject).nodes.shape == (n,)
+    nodes = SubgraphX(samples=10).explain(subject).nodes
+    assert nodes is not None
+    assert nodes.shape == (n,)
 
 
 def test_the_smallest_subgraph_is_returned_where_none_is_small_enough():
     nodes = SubgraphX(leaf_nodes=4, most_nodes=1, samples=5).explain(house()).nodes
+    assert nodes is not None
     assert 1 < int(nodes.sum()) <= 4
 
 
 @pytest.mark.parametrize("name", ["rollouts", "leaf_nodes", "most_nodes", "children", "samples"])
 def test_unusable_options_are_refused(name):
     with pytest.raises(InputError, match=name):
-        SubgraphX(**{name: 0})
+        SubgraphX(**dict[str, Any]({name: 0}))

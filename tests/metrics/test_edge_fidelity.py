@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -77,11 +78,18 @@ def test_robust_fidelities_are_expectations_over_all_graphs(table, selected):
         "acc": lambda p: float(int(p.argmax()) != true),
         "prob": lambda p: float(whole[true] - p[true]),
     }
-    scores, options = scores_from(table), {"samples": SAMPLES, "seed": 5}
+    scores = scores_from(table)
+    options: dict[str, Any] = {"samples": SAMPLES, "seed": 5}
     for kind, value in lost.items():
         further = {} if kind == "acc" else {"return_type": "probs"}
-        plus = {"acc": robust_fidelity_plus_acc, "prob": robust_fidelity_plus_prob}[kind]
-        minus = {"acc": robust_fidelity_minus_acc, "prob": robust_fidelity_minus_prob}[kind]
+        plus: Any = {
+            "acc": robust_fidelity_plus_acc,
+            "prob": robust_fidelity_plus_prob,
+        }[kind]
+        minus: Any = {
+            "acc": robust_fidelity_minus_acc,
+            "prob": robust_fidelity_minus_prob,
+        }[kind]
         assert plus(scores, mask(selected), **options, **further) == pytest.approx(
             expectation(table, rest_of(selected), selected, 0.9, value), abs=FEW_SDS
         )
@@ -119,13 +127,14 @@ def test_seeds_and_kinds_of_scores():
     found = [edge_fidelity(logits, kept, samples=50, seed=seed) for seed in range(4)]
     assert found[0] == edge_fidelity(logits, kept, samples=50, seed=0)
     assert len(set(found)) > 1
+    kinds: dict[Any, Any] = {
+        "logits": logits,
+        "log_probs": lambda there: logits(there).double().log_softmax(0),
+        "probs": lambda there: logits(there).double().softmax(0),
+    }
     values = [
         robust_fidelity_plus_prob(scores, kept, return_type=kind, alpha=0.5)
-        for kind, scores in {
-            "logits": logits,
-            "log_probs": lambda there: logits(there).double().log_softmax(0),
-            "probs": lambda there: logits(there).double().softmax(0),
-        }.items()
+        for kind, scores in kinds.items()
     ]
     assert values == pytest.approx([values[0]] * 3)
 

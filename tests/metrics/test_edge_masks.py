@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 
@@ -6,7 +8,7 @@ from zorro.metrics import effective_size, node_mask_from_edges, nodes_of_top_edg
 
 # A triangle 0-1-2 with a tail 2-3-4, and node 5 alone.
 EDGES = torch.tensor([[0, 1, 2, 2, 3], [1, 2, 0, 3, 4]])
-GRAPH = {"edge_index": EDGES, "num_nodes": 6}
+GRAPH: dict[str, Any] = {"edge_index": EDGES, "num_nodes": 6}
 
 
 def indices(mask):

@@ -1,5 +1,7 @@
 """Directions are put together as a plain loop does it."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -17,7 +19,7 @@ def random_edges(seed, columns=30, nodes=6):
 def test_like_a_plain_loop(seed):
     """With loops, edges that are there twice, and edges of one direction."""
     edge_index, values = random_edges(seed)
-    sums = {}
+    sums: dict[Any, Any] = {}
     for (u, v), value in zip(edge_index.t().tolist(), values.tolist(), strict=True):
         sums[min(u, v), max(u, v)] = sums.get((min(u, v), max(u, v)), 0) + value
     edges = UndirectedEdges.of(edge_index)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import safetensors.torch
 import torch
@@ -143,7 +145,8 @@ def test_unusable_record(saved, text, message):
 @pytest.mark.parametrize("legacy", [False, True])
 def test_a_pickle_is_told_how_to_become_safetensors(tmp_path, legacy):
     """The lines that the message gives do what it says."""
-    model, path = build("gcn", 10, 8, seed=1), tmp_path / "its model.pt"
+    model: Any = build("gcn", 10, 8, seed=1)
+    path = tmp_path / "its model.pt"
     torch.save(model.state_dict(), path, _use_new_zipfile_serialization=not legacy)
     with pytest.raises(CheckpointError, match=r"its model.pt: .* got a pickle") as caught:
         checkpoint.load(build("gcn", 10, 8), path)
@@ -151,7 +154,7 @@ def test_a_pickle_is_told_how_to_become_safetensors(tmp_path, legacy):
     assert len(lines) == 3
     for between in ("\n", " "):  # the command line puts an error on one line
         exec(between.join(line.strip() for line in lines))
-        other = build("gcn", 10, 8)
+        other: Any = build("gcn", 10, 8)
         checkpoint.load(other, tmp_path / "its model.safetensors")
         assert torch.equal(other.conv1.lin.weight, model.conv1.lin.weight)
         (tmp_path / "its model.safetensors").unlink()
@@ -171,7 +174,7 @@ def test_weights_of_another_type_are_refused(tmp_path, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_weights_of_another_width_are_taken_if_none_is_rounded(tmp_path, dtype):
-    model = build("gcn", 10, 8)
+    model: Any = build("gcn", 10, 8)
     bias = torch.tensor([0.5, -0.25, 0, 1, 2, 3, torch.inf, torch.nan])
     weights = {**model.state_dict(), "conv2.bias": bias.to(dtype)}
     path = tmp_path / "other.safetensors"
@@ -185,7 +188,7 @@ def test_shared_weights_can_be_saved(tmp_path):
     layer = nn.Linear(2, 2)
     model = nn.Sequential(layer, layer)
     checkpoint.save(tmp_path / "tied.safetensors", model, {})
-    other = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    other: Any = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     checkpoint.load(other, tmp_path / "tied.safetensors")
     assert torch.equal(other[0].weight, layer.weight)
     assert torch.equal(other[1].weight, layer.weight)

@@ -41,6 +41,7 @@ def test_share_of_right_predictions(data, nodes, expected):
 def test_every_modules_mode_is_restored(data):
     model = Echo().train()
     model.norm.eval()
+    assert model.norm.running_mean is not None
     statistics = model.norm.running_mean.clone()
     accuracy(model, data, torch.ones(4, dtype=torch.bool))
     assert (model.training, model.dropout.training, model.norm.training) == (True, True, False)

@@ -140,7 +140,7 @@ def test_levels_have_their_own_architectures():
     with pytest.raises(InputError, match=r"one of appnp, gat, gcn, gcn3, gin or .*'gine' \(did yo"):
         build("gine", 4, 2)
     with pytest.raises(InputError, match="level: expected one of node, graph, link, got 'edge'"):
-        build("gcn", 4, 2, level="edge")
+        build("gcn", 4, 2, level="edge")  # type: ignore[arg-type]
 
 
 def test_gcn3_adds_up_neighbours():

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -89,6 +90,7 @@ def test_optimiser_is_adam_on_batches(dataset):
     scores = start(some.x, some.edge_index, some.batch)
     nn.functional.cross_entropy(scores, some.targets).backward()
     for before, after in zip(start.parameters(), trained.parameters(), strict=True):
+        assert before.grad is not None
         step = before.detach() - 0.02 * before.grad.sign()
         torch.testing.assert_close(after, step, atol=1e-4, rtol=0)
 
@@ -124,7 +126,7 @@ def test_the_best_epoch_on_the_validation_graphs_is_kept():
         seen.append((validation_loss(model, dataset), model.linear.weight.detach().clone()))
 
     settings = GraphTrainingSettings(epochs=30, learning_rate=0.1)
-    kept = train_graphs(watched, dataset, settings, on_epoch=look)
+    kept: Any = train_graphs(watched, dataset, settings, on_epoch=look)
     best, weight = min(seen, key=lambda it: it[0])
     assert seen[-1][0] > best == validation_loss(kept, dataset)
     assert torch.equal(kept.linear.weight, weight)
@@ -143,7 +145,7 @@ def replace_parts(dataset, **changed):
 
 
 def test_options_reach_the_architecture(dataset):
-    model = train_graphs("gcn", dataset, SHORT, options={"pooling": "max"})
+    model: Any = train_graphs("gcn", dataset, SHORT, options={"pooling": "max"})
     assert model.readout.pooling == "max"
 
 
@@ -155,14 +157,14 @@ class OfNodes(Softmax):
 class TakesEdges(Softmax):
     """Takes the attributes of edges and needs the batch."""
 
-    def forward(self, x, edge_index, batch, edge_attr):
+    def forward(self, x, edge_index, batch, edge_attr):  # type: ignore[override]
         assert edge_attr.size(0) == edge_index.size(1)
         return super().forward(x, edge_index, batch) + edge_attr.mean()
 
 
 def test_a_model_gets_what_it_takes_of_the_edges():
     dataset = load_graphs([random_graph(seed) for seed in range(20)])
-    heard = []
+    heard: list[Any] = []
     train_graphs(TakesEdges, dataset, SHORT, on_inputs=heard.append)
     assert (list(heard[0].passed), heard[0].ignored) == (["edge_attr"], ("edge_weight",))
 
@@ -175,7 +177,7 @@ class HasEdgeDim(Softmax):
 
 def test_how_many_attributes_an_edge_has_is_read_off_the_graphs(tmp_path):
     dataset = load_graphs([random_graph(seed) for seed in range(20)])
-    model = train_graphs("gine", dataset, SHORT)
+    model: Any = train_graphs("gine", dataset, SHORT)
     assert model.conv1.lin.weight.shape == (4, 3)
     record = checkpoint.describe_graphs(model, "gine", dataset, settings=SHORT)
     assert (record["options"], record["edge_inputs"]) == ({"edge_dim": 3}, ["edge_attr"])

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -90,7 +91,7 @@ class Silent(Lazy):
 def test_classes_of_ones_own():
     data = with_classes()
     settings = HeteroTrainingSettings(epochs=2)
-    model = train_hetero(Lazy, data, "author", settings)
+    model: Any = train_hetero(Lazy, data, "author", settings)
     assert model.lin.weight.shape == (2, 5)
     with pytest.raises(ModelError, match=r"must return class scores \(60, classes\) for 'author'"):
         train_hetero(Silent, data, "author", settings)

@@ -1,6 +1,7 @@
 """Models of links: what they are trained on, that they learn, and what is kept of them."""
 
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -114,7 +115,7 @@ def test_the_auc_is_the_share_of_pairs_in_the_right_order(split):
 
 
 def test_a_link_is_the_inner_product_of_its_ends():
-    model = build("gcn", 4, 6, level="link").eval()
+    model: Any = build("gcn", 4, 6, level="link").eval()
     graph = communities()
     encoded = model.encode(graph.x, graph.edge_index)
     links = torch.tensor([[0, 3], [7, 5]])
@@ -125,7 +126,7 @@ def test_a_link_is_the_inner_product_of_its_ends():
 def test_edge_weights_follow_their_edges():
     graph = communities()
     graph.edge_weight = torch.rand(graph.edge_index.size(1))
-    told = []
+    told: list[Any] = []
     train_links("gcn", split_links(graph), SHORT, on_inputs=told.append)
     (inputs,) = told
     assert list(inputs.passed) == ["edge_weight"]

@@ -79,6 +79,7 @@ def test_optimiser_is_adam_with_decay_on_full_batches(data):
     scores = start(data.x, data.edge_index)[data.train_mask]
     nn.functional.cross_entropy(scores, data.y[data.train_mask]).backward()
     for before, after in zip(start.parameters(), trained.parameters(), strict=True):
+        assert before.grad is not None
         gradient = before.grad + 0.5 * before.detach()
         torch.testing.assert_close(after, before - 0.02 * gradient.sign(), atol=1e-5, rtol=0)
 
@@ -124,7 +125,7 @@ def test_settings_are_checked(wrong, message):
 
 def test_settings_are_frozen():
     with pytest.raises(FrozenInstanceError):
-        SHORT.epochs = 4
+        SHORT.epochs = 4  # type: ignore[misc]
 
 
 def test_paper_settings():

@@ -46,11 +46,14 @@ def test_what_is_drawn_depends_on_the_edge_and_the_sample_alone():
     whole = noise.draws(edges, seed=1, query=3, samples=range(300))
     part = noise.draws(edges, seed=1, query=3, samples=range(120, 170))
     assert torch.equal(part.present, whole.present[120:170])
+    assert part.donors is not None
+    assert whole.donors is not None
     assert torch.equal(part.donors, whole.donors[120:170])
     fewer = elements(edge_index[:, torch.isin(edge_index[1], torch.arange(6))])
     places = fewer.places_in(edges)
     of_fewer = noise.draws(fewer, seed=1, query=3, samples=range(300))
     assert torch.equal(of_fewer.present, whole.present[:, places])
+    assert of_fewer.donors is not None
     assert torch.equal(of_fewer.donors, whole.donors[:, places])
     for address in ({"seed": 2, "query": 3}, {"seed": 1, "query": 4}):
         other = noise.draws(edges, samples=range(300), **address)
@@ -58,10 +61,13 @@ def test_what_is_drawn_depends_on_the_edge_and_the_sample_alone():
         assert 0.45 < agree < 0.55
     joined = part.joined([noise.draws(edges, seed=1, query=3, samples=range(170, 180))])
     assert torch.equal(joined.present, whole.present[120:180])
+    assert joined.donors is not None
     assert torch.equal(joined.donors, whole.donors[120:180])
     some = torch.tensor([3, 8])
-    assert torch.equal(whole.only(some).present, whole.present[some])
-    assert torch.equal(whole.only(some).donors, whole.donors[some])
+    only = whole.only(some)
+    assert torch.equal(only.present, whole.present[some])
+    assert only.donors is not None
+    assert torch.equal(only.donors, whole.donors[some])
 
 
 def test_more_presence_adds_edges_and_takes_none_away():
@@ -77,6 +83,7 @@ def test_donors_are_any_edges():
     edges = elements(some_edges())
     noise = EdgeNoise(0.5, {"weight": torch.arange(7.0)})
     donors = noise.draws(edges, seed=0, query=0, samples=range(1500)).donors
+    assert donors is not None
     assert chisquare(donors.flatten().bincount(minlength=7).numpy()).pvalue > 1e-5
 
 

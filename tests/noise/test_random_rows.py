@@ -108,9 +108,9 @@ def test_nodes_that_are_asked_for_again_are_kept_while_they_are_few(monkeypatch)
         assert torch.equal(draws.columns(columns, torch.tensor(rows)), expected)
         assert len(draws._kept) <= 4
     values = torch.randn(3, 50, 2)
-    rows = torch.tensor([5, 9, 1])
-    expected = torch.einsum("svd,vsh->dh", whole[:, rows], values)
-    assert torch.allclose(draws.transposed_times(values, rows), expected, atol=1e-4)
+    some = torch.tensor([5, 9, 1])
+    expected = torch.einsum("svd,vsh->dh", whole[:, some], values)
+    assert torch.allclose(draws.transposed_times(values, some), expected, atol=1e-4)
 
 
 def test_joined_draws_are_their_samples_one_after_the_other():

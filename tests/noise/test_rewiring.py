@@ -49,6 +49,7 @@ def test_degrees_stay_kept_edges_stay_and_no_edge_is_double(directed):
     structure = given.structure(edges, {}, {})
     moved = 0
     for sample in range(60):
+        assert structure.ends is not None
         index = structure.ends[sample]
         for row in (0, 1):
             assert torch.equal(degree(index[row], NODES), degree(edge_index[row], NODES))
@@ -131,7 +132,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="edge_presence: expected nothing else with edge_noise"):
         Zorro(model, x, edge_index, keep=("edges",), edge_noise="rewire", edge_presence=0.3)
     with pytest.raises(InputError, match="edge_noise: expected"):
-        Zorro(model, x, edge_index, keep=("edges",), edge_noise="swap")
+        Zorro(model, x, edge_index, keep=("edges",), edge_noise="swap")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="edge_effect: expected 'edges' in keep"):
         Zorro(model, x, edge_index, edge_effect="message")
     with pytest.raises(ModelError, match="edge_effect: 'message' scales the messages"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from zorro.runs.engines import Processes
 
 
 def test_features_are_ranked_by_the_sum_of_the_masks():
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"feature_mask": [[0, 3], [0.5, 1.0]]},
         {"feature_mask": [[0, 1], [0.75, 0.25]]},
         {"feature_mask": None},
@@ -122,14 +123,14 @@ def test_entropies_are_means_over_explanations_that_select_something(paper_dir):
             ]
 
     job = MethodJob(CITATION[0], variants.ZORRO[0])
-    entries = {entry["measure"]: entry for entry in real._entries([job], Kept())}
+    entries = {entry["measure"]: entry for entry in real._entries([job], Kept())}  # type: ignore[arg-type]
     assert [entry["value"] for entry in entries.values()] == [2.0, 1.0, 2 / 3, 1 / 3]
     assert all(entry["empty"] == 1 for entry in entries.values())
     assert real._empty(list(entries.values())).endswith("zorro .85, ours, cora gcn: 1 of 3")
 
 
 def test_methods_are_chosen_by_their_name_or_their_jobs(paper_dir, data_dir):
-    settings = Settings(runs=None, methods=("zorro .98 reference", "grad"))
+    settings = Settings(runs=None, methods=("zorro .98 reference", "grad"))  # type: ignore[arg-type]
     jobs = real.jobs_in(CITATION[:1], settings)
     assert [job.name for job in jobs] == ["zorro .98 reference", "grad"]
     every = real.jobs_in(CITATION[:1], replace(settings, methods=None))

@@ -74,7 +74,9 @@ def test_a_cut_mask_has_five_nodes_of_equal_weight(subject, worlds):
 
 def test_hard_masks_are_not_cut(subject, worlds):
     nodes = torch.ones(subject.candidates)
-    assert int(first_nodes(subject, Masks(nodes=nodes)).sum()) == subject.candidates
+    chosen = first_nodes(subject, Masks(nodes=nodes))
+    assert chosen is not None
+    assert int(chosen.sum()) == subject.candidates
     assert first_nodes(subject, Masks(features=torch.ones(FEATURES))) is None
     values = MEASURES["hard"](subject, Masks(nodes=nodes, features=torch.ones(FEATURES)), worlds)
     assert values["HM fidelity"] == 1  # everything is kept

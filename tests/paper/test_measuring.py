@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 import torch
@@ -54,7 +55,7 @@ def told(seen):
 
 
 def test_the_first_node_of_all_jobs_comes_before_the_second_of_any(tmp_path):
-    seen = []
+    seen: list[Any] = []
     two = [Squares(), Squares("cubes", power=3)]
     found = measure(two, Settings(runs=tmp_path, on_outcome=told(seen)))
     assert seen == [(name, node) for node in NODES for name in ("squares", "cubes")]
@@ -63,7 +64,7 @@ def test_the_first_node_of_all_jobs_comes_before_the_second_of_any(tmp_path):
 
 
 def test_what_is_kept_is_not_measured_again_and_more_nodes_go_on(tmp_path):
-    seen = []
+    seen: list[Any] = []
     settings = Settings(runs=tmp_path, nodes=1, on_outcome=told(seen))
     assert len(measure([Squares()], settings).of(Squares())) == 1
     assert len(measure([Squares()], replace(settings, nodes=None)).of(Squares())) == 3
@@ -87,7 +88,9 @@ def test_a_node_that_fails_is_left_out(tmp_path):
 
 
 def test_reporting_measures_nothing(tmp_path):
-    settings = Settings(runs=tmp_path, measures=False, on_outcome=pytest.fail)
+    settings = Settings(
+        runs=tmp_path, measures=False, on_outcome=lambda *told: pytest.fail(str(told))
+    )
     assert measure([Squares()], settings).of(Squares()) == []
     assert not list(tmp_path.iterdir())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def drawn():
 
 
 def test_a_report_is_a_table_a_page_and_pictures(tmp_path):
-    rows = [{"a": 1, "b": 0.5}, {"a": 2, "c": None}]
+    rows: list[dict[str, Any]] = [{"a": 1, "b": 0.5}, {"a": 2, "c": None}]
     report = Report("Title", rows, as_table(["a"], [[None]]), {"figure": drawn})
     files = report.write(tmp_path / "new", "some", command="zorro reproduce some")
     assert [path.name for path in files] == ["some.csv", "some.md", "some.svg", "some.png"]
@@ -100,7 +101,9 @@ def test_measurements_equal_the_librarys(tmp_path, paper_dir, data_dir):
         assert row["chosen"] == list(explanation.nodes)
         assert row["node_entropy"] == pytest.approx(explanation.node_entropy)
         assert row["feature_entropy"] == pytest.approx(explanation.feature_entropy)
-    assert mean(rows, "fidelity") > 0.7
+    average = mean(rows, "fidelity")
+    assert average is not None
+    assert average > 0.7
     assert mean(rows, "nothing") is None
 
 

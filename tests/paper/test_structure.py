@@ -203,10 +203,10 @@ def test_how_far_edges_move_the_answer_is_known_in_closed_form():
 
     x = torch.tensor([[0.0], *([weight] for weight in weights)])
     star = both_ways([(0, leaf) for leaf in (1, 2, 3)])
-    explainers = [
+    half, none = (
         Zorro(Adds(), x, star, keep=("edges",), edge_presence=presence) for presence in (0.5, 0.0)
-    ]
-    found = movement(*explainers, 0, samples=8000)
+    )
+    found = movement(half, none, 0, samples=8000)
 
     def distance(number, others):
         without = sum(others) - limit

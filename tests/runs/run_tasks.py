@@ -15,7 +15,7 @@ from torch_geometric.nn import GCN, GCNConv
 
 from zorro.explanation import Explanation
 from zorro.runs.given import LinksOf, OneGraph
-from zorro.runs.task import LoadedTask, Task
+from zorro.runs.task import LoadedTask, Result, Task
 
 NODES = 60
 
@@ -57,6 +57,7 @@ def links_task(**options: object) -> LoadedTask:
         torch.manual_seed(1)
         model = Inner().eval()
     asked = {"samples": 20, "fresh_samples": 50, "threshold": 0.0, **options}
+    assert isinstance(graph, OneGraph)
     return LoadedTask(model, LinksOf(graph), asked)
 
 
@@ -76,10 +77,10 @@ class Misbehaving:
     marks: Path
     pause: float = 0.0
 
-    def open(self, *, workers: int = 1) -> Callable[[int], Explanation]:
+    def open(self, *, workers: int = 1) -> Callable[[int], Result]:
         answer = self.task.open(workers=workers)
 
-        def misbehave(node: int) -> Explanation:
+        def misbehave(node: int) -> Result:
             time.sleep(self.pause)
             what = self.on.get(node)
             if what == "raise":

@@ -1,6 +1,7 @@
 """Explanations that are added to a run after it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -46,7 +47,7 @@ def test_what_is_added_is_read_like_all_others(made):
 def test_the_run_goes_on_as_before(made):
     run, zorro, explained = made
     add(run.path, zorro.explain(20))
-    told = []
+    told: list[Any] = []
     again = explained(on_outcome=told.append)
     assert told == []
     assert [one.node for one in again] == [9, 11, 20]

@@ -14,6 +14,7 @@ from contextlib import suppress
 from itertools import count, islice
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -202,7 +203,7 @@ def test_starting_a_worker_does_not_wait_until_it_reads_a_large_task(monkeypatch
 
 def test_what_a_dead_worker_held_comes_first():
     backlog = Backlog(QUERIES)
-    held = [backlog.next(), backlog.next()]
+    held: list[Any] = [backlog.next(), backlog.next()]
     assert backlog.after_death(held, "fire") is None
     assert [backlog.next() for _ in range(3)] == QUERIES[:3]
 

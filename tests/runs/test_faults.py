@@ -32,6 +32,7 @@ def drive(path: Path, acknowledged: int) -> None:
     task = small_task()
     nodes = list(range(60))
     for outcome in record(path, task, nodes, manifest=describe(task, nodes), engine=InProcess()):
+        assert outcome.explanation is not None
         line = f"{outcome.query.key} {json.loads(outcome.explanation)['seconds']!r}\n"
         os.write(acknowledged, line.encode())
 

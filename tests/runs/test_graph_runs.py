@@ -5,6 +5,7 @@ import json
 import sqlite3
 import statistics
 from contextlib import closing
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from torch_geometric.data import Data
 from zorro import Zorro, explain_graphs, open_run
 from zorro.errors import InputError, RunError
 
-OPTIONS = {"tau": 0.8, "samples": 40, "keep": ("nodes",)}
+OPTIONS: dict[str, Any] = {"tau": 0.8, "samples": 40, "keep": ("nodes",)}
 
 
 class Pooled(torch.nn.Module):
@@ -51,7 +52,7 @@ def test_a_run_holds_what_zorro_finds_and_is_not_computed_twice(model, graphs, t
     assert timeless(run) == alone
     assert run.level == "graph"
     assert run.manifest["data"]["graphs"] == 8
-    again = []
+    again: list[Any] = []
     explain_graphs(model, graphs, out=tmp_path / "all", on_outcome=again.append, **OPTIONS)
     assert again == []
     assert run.median_sizes()["nodes"] == statistics.median(len(each.nodes) for each in run)

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from zorro import Zorro, explain_graphs, explain_hetero, open_run
 from zorro.errors import InputError, RunError
 from zorro.runs.export import to_csv
 
-OPTIONS = {"max_seconds": 60, "samples": 50}
+OPTIONS: dict[str, Any] = {"max_seconds": 60, "samples": 50}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_processes_and_resuming_give_the_same(made, tmp_path):
         model, data, "author", mask, out=tmp_path / "two", engine="processes", workers=2, **OPTIONS
     )
     assert [e.selected for e in one] == [e.selected for e in other]
-    ended = []
+    ended: list[Any] = []
     explain_hetero(
         model, data, "author", mask, out=tmp_path / "one", on_outcome=ended.append, **OPTIONS
     )
@@ -100,12 +101,13 @@ def test_links_between_types(tmp_path):
 
 def test_what_cannot_be_asked_is_refused_in_one_line(made, tmp_path):
     data, model = made
-    for given, message in [
+    wrong: list[tuple[tuple[Any, ...], str]] = [
         (("editor", [3]), "target: expected one of the types 'author', 'paper', 'venue'"),
         (("author", [30]), "nodes: expected whole numbers from 0 to 29"),
         (("author", []), "nodes: expected at least one"),
         ((("author", "writes", "paper"), [(3, 40)]), r"pairs\[0\]: expected"),
-    ]:
+    ]
+    for given, message in wrong:
         with pytest.raises(InputError, match=message):
             explain_hetero(model, data, *given, out=tmp_path / "run", **OPTIONS)
     with pytest.raises(InputError, match="data: expected PyG's HeteroData"):
@@ -128,7 +130,7 @@ class Pooled(torch.nn.Module):
 def test_whole_graphs_of_several_types(tmp_path):
     graphs = [library(seed=seed, authors=4, papers=5) for seed in range(4)]
     model = Pooled(Convolved(graphs[0]))
-    options = {**OPTIONS, "keep": ("nodes",), "tau": 0.9}
+    options: dict[str, Any] = {**OPTIONS, "keep": ("nodes",), "tau": 0.9}
     run = explain_graphs(model, graphs, [0, 2], out=tmp_path / "run", **options)
     alone = Zorro.of_graphs(model, graphs, **options)
     assert [e.selected for e in run] == [alone.explain(number).selected for number in (0, 2)]

@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pandas
@@ -26,7 +27,7 @@ from zorro.runs.given import LinksOf, OneGraph
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
 
-OPTIONS = {"samples": 20, "fresh_samples": 50, "threshold": 0.0}
+OPTIONS: dict[str, Any] = {"samples": 20, "fresh_samples": 50, "threshold": 0.0}
 PAIRS = [(3, 17), (17, 3), (40, 5), (0, 1), (3, 40)]
 
 
@@ -41,10 +42,10 @@ def timeless(explanations):
     return [dataclasses.replace(each, seconds=0.0) for each in explanations]
 
 
-def found_alone(parts, pairs=PAIRS, question=None, **options):
+def found_alone(parts: tuple[Any, Any, Any], pairs=PAIRS, question=None, **options):
     """What an explainer finds that was made for each link alone."""
     return timeless(
-        Zorro.of_links(*parts, **OPTIONS, **options).explain(pair, **(question or {}))
+        Zorro.of_links(*parts, **OPTIONS | options).explain(pair, **(question or {}))
         for pair in pairs
     )
 
@@ -59,22 +60,24 @@ def ahead_of(parts, u, ends):
 
 
 @pytest.mark.parametrize("engine", ["in-process", "processes"])
-def test_a_run_holds_what_a_fresh_explainer_finds_for_each_link(parts, tmp_path, engine):
+def test_a_run_holds_what_a_fresh_explainer_finds_for_each_link(
+    parts: tuple[Any, Any, Any], tmp_path, engine
+):
     run = explain_links(*parts, PAIRS, out=tmp_path / "run", engine=engine, workers=2, **OPTIONS)
     assert timeless(run) == found_alone(parts)
     assert [(e.query.index, e.query.to) for e in run] == PAIRS
     assert run.level == "link"
     assert len({e.selected["nodes"] for e in run}) > 1
-    again = []
+    again: list[Any] = []
     explain_links(*parts, PAIRS, out=tmp_path / "run", on_outcome=again.append, **OPTIONS)
     assert again == []
 
 
-def test_a_tensor_of_pyg_tells_the_same_links(parts, tmp_path):
+def test_a_tensor_of_pyg_tells_the_same_links(parts: tuple[Any, Any, Any], tmp_path):
     out = tmp_path / "run"
     explain_links(*parts, PAIRS[:2], out=out, **OPTIONS)
     for again in (torch.tensor(PAIRS[:2]).t(), np.array(PAIRS[:2]).T, [*PAIRS[:2], PAIRS[0]]):
-        outcomes = []
+        outcomes: list[Any] = []
         run = explain_links(*parts, again, out=out, on_outcome=outcomes.append, **OPTIONS)
         assert outcomes == []
     assert run.asked == 2
@@ -95,23 +98,23 @@ def driven(path, most):
     assert os.WIFSIGNALED(status)
 
 
-def test_what_a_killed_run_has_kept_is_not_computed_again(parts, tmp_path):
+def test_what_a_killed_run_has_kept_is_not_computed_again(parts: tuple[Any, Any, Any], tmp_path):
     path = tmp_path / "run"
     driven(path, 2)
     kept = list(open_run(path))
     assert [(e.query.index, e.query.to) for e in kept] == PAIRS[:2]
     driven(path, 1)
     assert list(open_run(path))[:2] == kept
-    asked = []
+    asked: list[Any] = []
     run = explain_links(*parts, PAIRS, out=path, on_outcome=asked.append, **OPTIONS)
     assert [outcome.query.key for outcome in asked] == [Query("link", *p).key for p in PAIRS[3:]]
     assert list(run)[:2] == kept
     assert timeless(run) == found_alone(parts)
 
 
-def test_a_link_that_carries_messages_is_another_question(parts, tmp_path):
-    said = {"carries_messages": True}
-    run = explain_links(*parts, [(0, 1)], out=tmp_path / "with", **OPTIONS, **said)
+def test_a_link_that_carries_messages_is_another_question(parts: tuple[Any, Any, Any], tmp_path):
+    said: dict[str, Any] = {"carries_messages": True}
+    run = explain_links(*parts, [(0, 1)], out=tmp_path / "with", **OPTIONS | said)
     assert timeless(run) == found_alone(parts, [(0, 1)], **said)
     (other,) = explain_links(*parts, [(0, 1)], out=tmp_path / "without", **OPTIONS)
     assert other.probabilities != next(iter(run)).probabilities
@@ -124,22 +127,24 @@ def test_a_link_that_carries_messages_is_another_question(parts, tmp_path):
     ("kind", "engine"),
     [("why_not", "in-process"), ("among", "processes"), ("iterator", "in-process")],
 )
-def test_links_that_are_compared_with_others(parts, tmp_path, kind, engine):
+def test_links_that_are_compared_with_others(parts: tuple[Any, Any, Any], tmp_path, kind, engine):
     ends = ahead_of(parts, 3, [12, 17, 25, 33, 41, 50])
     pairs = [(3, ends[0]), (3, ends[1])]
-    plain = {"why_not": [3, ends[2]]} if kind == "why_not" else {"among": ends, "top": 3}
+    plain: dict[str, Any] = (
+        {"why_not": [3, ends[2]]} if kind == "why_not" else {"among": ends, "top": 3}
+    )
     question = {"among": iter(ends), "top": 3} if kind == "iterator" else plain
     how = {"engine": engine, "workers": 1, **OPTIONS}
-    run = explain_links(*parts, pairs, out=tmp_path / "run", **how, **question)
+    run = explain_links(*parts, pairs, out=tmp_path / "run", **how | question)
     assert timeless(run) == found_alone(parts, pairs, plain)
     assert plain.items() <= run.manifest["parameters"].items()
     rivals = [ends[2]] if kind == "why_not" else ends[1:]
     assert run.frame()["rivals"].tolist()[0] == rivals
     assert run.frame()["top"].tolist() == [plain.get("top", 1)] * 2
-    explain_links(*parts, pairs, out=tmp_path / "run", **OPTIONS, **plain)  # the same run
+    explain_links(*parts, pairs, out=tmp_path / "run", **OPTIONS | plain)  # the same run
 
 
-def test_a_link_that_is_behind_fails_alone(parts, tmp_path):
+def test_a_link_that_is_behind_fails_alone(parts: tuple[Any, Any, Any], tmp_path):
     first, second, third = ahead_of(parts, 3, [12, 17, 25])
     run = explain_links(
         *parts, [(3, first), (3, third)], out=tmp_path / "run", why_not=(3, second), **OPTIONS
@@ -156,7 +161,7 @@ def test_a_link_that_is_behind_fails_alone(parts, tmp_path):
     assert (row["source"], row["target"], row["status"]) == (3, third, "failed")
 
 
-def test_one_link_of_a_run_is_found_by_its_ends(parts, tmp_path):
+def test_one_link_of_a_run_is_found_by_its_ends(parts: tuple[Any, Any, Any], tmp_path):
     run = explain_links(*parts, PAIRS, out=tmp_path / "run", **OPTIONS)
     for asked in ((17, 3), [17, 3], (np.int64(17), torch.tensor(3))):
         found = run.explanation(asked)
@@ -167,12 +172,12 @@ def test_one_link_of_a_run_is_found_by_its_ends(parts, tmp_path):
         run.explanation((5, 40))
     for wrong in (17, (17,), (17, 3, 4), "17-3"):
         with pytest.raises(InputError, match=r"^link: expected two nodes \(u, v\), got"):
-            run.explanation(wrong)
+            run.explanation(wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"^link: expected a whole number from 0, got -1"):
         run.explanation((17, -1))
 
 
-def test_exports_tell_both_ends_and_come_back(parts, tmp_path):
+def test_exports_tell_both_ends_and_come_back(parts: tuple[Any, Any, Any], tmp_path):
     run = explain_links(*parts, PAIRS, out=tmp_path / "run", **OPTIONS)
     assert [export.FORMATS[kind](run, tmp_path / f"links.{kind}") for kind in export.FORMATS] == [
         5,
@@ -194,10 +199,12 @@ def test_exports_tell_both_ends_and_come_back(parts, tmp_path):
     assert [list(each) for each in table["rivals"]] == [[]] * 5
 
 
-def test_what_a_run_was_made_with_is_recognised_and_asked_again(parts, tmp_path):
+def test_what_a_run_was_made_with_is_recognised_and_asked_again(
+    parts: tuple[Any, Any, Any], tmp_path
+):
     model, x, edge_index = parts
-    said = {"carries_messages": True, "keep": ("nodes",)}
-    run = explain_links(*parts, [(0, 1)], out=tmp_path / "run", **OPTIONS, **said)
+    said: dict[str, Any] = {"carries_messages": True, "keep": ("nodes",)}
+    run = explain_links(*parts, [(0, 1)], out=tmp_path / "run", **OPTIONS | said)
     data = LinksOf(OneGraph(x, edge_index))
     refuse_other_data(run, data, {})
     refuse_other_model(run, model)
@@ -220,7 +227,7 @@ def test_runs_of_nodes_are_told_as_they_were_before(tmp_path):
         assert kept.execute("SELECT node FROM outcomes").fetchall() == [(5,)]
 
 
-def test_rows_of_other_queries_are_damaged(parts, tmp_path):
+def test_rows_of_other_queries_are_damaged(parts: tuple[Any, Any, Any], tmp_path):
     out = tmp_path / "run"
     explain_links(*parts, PAIRS[:3], out=out, **OPTIONS)
     with closing(sqlite3.connect(out / "outcomes.sqlite")) as kept, kept:
@@ -238,14 +245,14 @@ def test_rows_of_other_queries_are_damaged(parts, tmp_path):
     frame = run.frame()
     assert frame["status"].tolist() == ["damaged"] * 3
     assert frame["source"].isna().tolist() == [False, True, True]
-    retried = []
-    again = {"retry_failed": True, "on_outcome": retried.append}
-    run = explain_links(*parts, PAIRS[:3], out=out, **OPTIONS, **again)
+    retried: list[Any] = []
+    again: dict[str, Any] = {"retry_failed": True, "on_outcome": retried.append}
+    run = explain_links(*parts, PAIRS[:3], out=out, **OPTIONS | again)
     assert len(retried) == 3
     assert timeless(run) == found_alone(parts, PAIRS[:3])
 
 
-def test_a_manifest_of_another_level_is_damaged(parts, tmp_path):
+def test_a_manifest_of_another_level_is_damaged(parts: tuple[Any, Any, Any], tmp_path):
     out = tmp_path / "run"
     explain_links(*parts, PAIRS[:1], out=out, **OPTIONS)
     path = out / "manifest.json"
@@ -264,7 +271,7 @@ def test_edges_on_disk_carry_messages(parts, tmp_path):
     order = edge_index[1].argsort(stable=True)
     store(Data(x=x, edge_index=edge_index[:, order]), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
-    how = {"check": "local", "carries_messages": True, **OPTIONS}
+    how: dict[str, Any] = {"check": "local", "carries_messages": True, **OPTIONS}
     runs = [
         explain_links(model, *given, PAIRS[:2], out=tmp_path / name, engine=engine, **how)
         for name, engine, given in [
@@ -300,9 +307,11 @@ def test_edges_on_disk_carry_messages(parts, tmp_path):
     ],
     ids=str,
 )
-def test_what_cannot_be_asked_is_refused_at_the_door(parts, tmp_path, pairs, options, said):
+def test_what_cannot_be_asked_is_refused_at_the_door(
+    parts: tuple[Any, Any, Any], tmp_path, pairs, options, said
+):
     with pytest.raises(InputError, match=f"^{said}"):
-        explain_links(*parts, pairs, out=tmp_path / "run", **OPTIONS, **options)
+        explain_links(*parts, pairs, out=tmp_path / "run", **OPTIONS | options)
     assert not (tmp_path / "run").exists()
 
 
@@ -315,6 +324,6 @@ def test_only_links_are_compared_with_others(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_device_is_the_workers(parts, tmp_path):
+def test_a_device_is_the_workers(parts: tuple[Any, Any, Any], tmp_path):
     run = explain_links(*parts, PAIRS[:1], out=tmp_path / "run", device="cpu", **OPTIONS)
     assert timeless(run) == found_alone(parts, PAIRS[:1])

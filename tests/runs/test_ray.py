@@ -165,11 +165,11 @@ def test_what_cannot_work_is_refused(report, scenario, said):
 def test_ray_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"zorro-gnn\[ray\]"):
-        next(RayCluster(None, workers=1).map(None, [Query(0, 0)]))
+        next(RayCluster(None, workers=1).map(None, [Query(0, 0)]))  # type: ignore[arg-type]
 
 
 def test_no_queries_need_no_cluster():
-    assert list(RayCluster("127.0.0.1:1", workers=1).map(None, [])) == []
+    assert list(RayCluster("127.0.0.1:1", workers=1).map(None, [])) == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("gpus", [-1.0, 1.5])

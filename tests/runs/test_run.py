@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import replace
+from typing import Any
 
 import duckdb
 import pandas
@@ -78,13 +79,14 @@ def test_processes_open_a_stored_graph_themselves(tmp_path, task):
     edge_index = task.data.edge_index[:, order]
     store(Data(x=task.data.x, edge_index=edge_index), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
-    quick = {"samples": 20, "fresh_samples": 50, "check": "local"}
+    quick: dict[str, Any] = {"samples": 20, "fresh_samples": 50, "check": "local"}
+    ways: list[tuple[str, Any, tuple[Any, Any]]] = [
+        ("stored", "processes", (graph.x, graph.edge_index)),
+        ("in memory", "in-process", (task.data.x, edge_index)),
+    ]
     runs = [
         explain_many(task.model, *parts, NODES, out=tmp_path / name, engine=engine, **quick)
-        for name, engine, parts in [
-            ("stored", "processes", (graph.x, graph.edge_index)),
-            ("in memory", "in-process", (task.data.x, edge_index)),
-        ]
+        for name, engine, parts in ways
     ]
     ours, theirs = ([replace(each, seconds=0) for each in run] for run in runs)
     assert len(ours) == 3
@@ -112,7 +114,7 @@ class Weighed(torch.nn.Module):
 def test_workers_take_all_to_a_device_and_a_run_does_not_depend_on_it(tmp_path, task, device):
     model = Weighed().to("cpu")
     weights = {"weight": torch.ones(task.data.x.size(0), 1)}
-    quick = {"engine": "in-process", "samples": 20}
+    quick: dict[str, Any] = {"engine": "in-process", "samples": 20}
     for where in (device, None):
         run = explain_many(
             model,
@@ -163,6 +165,7 @@ def test_failures_are_kept_and_tried_again_on_request(tmp_path, task):
     assert [e.node for e in run] == [9, 30]
     (failure,) = run.failures()
     assert (failure.query.index, failure.error) == (4, "ValueError: node 4 is not to be explained")
+    assert failure.trace is not None
     assert "misbehave" in failure.trace
     with pytest.raises(
         InputError, match="node: expected one that could be explained, got 4: ValueError"
@@ -268,7 +271,7 @@ def test_a_run_that_is_not_there(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def parts(task):
+def parts(task) -> tuple[Any, Any, Any]:
     return task.model, task.data.x, task.data.edge_index
 
 
@@ -303,10 +306,12 @@ def test_exports_are_read_by_other_tools(tmp_path, task):
         "e.jsonl",
         "e.parquet",
     ]
+    everything = duckdb.sql(f"SELECT * FROM '{files['parquet']}'")
+    assert everything is not None
     frames = {
         "pandas": pandas.read_parquet(files["parquet"]).to_dict("records"),
         "polars": polars.read_parquet(files["parquet"]).to_dicts(),
-        "duckdb": duckdb.sql(f"SELECT * FROM '{files['parquet']}'").to_arrow_table().to_pylist(),
+        "duckdb": everything.to_arrow_table().to_pylist(),
     }
     for rows in frames.values():
         assert [row["node"] for row in rows] == NODES
@@ -317,10 +322,13 @@ def test_exports_are_read_by_other_tools(tmp_path, task):
             assert list(row["features"]) == list(e.features)
             assert row["fidelity"] == e.fidelity.value
             assert row["certified"] is True or row["certified"] == 1
+            assert e.certificate is not None
             assert row["bound"] == e.certificate.bound
         assert rows[1]["error"] == "ValueError: node 4 is not to be explained"
     # Lists can be queried as lists.
-    ((longest,),) = duckdb.sql(f"SELECT max(len(features)) FROM '{files['parquet']}'").fetchall()
+    most = duckdb.sql(f"SELECT max(len(features)) FROM '{files['parquet']}'")
+    assert most is not None
+    ((longest,),) = most.fetchall()
     assert longest == max(len(e.features) for e in run)
     from_csv = pandas.read_csv(files["csv"])
     assert json.loads(from_csv["nodes"][0]) == list(by_node[9].nodes)

@@ -39,6 +39,7 @@ def owner():
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    assert process.stdout is not None
     folder = Path(process.stdout.readline().strip())
     yield process, folder
     process.kill()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -16,7 +18,7 @@ from zorro.graph.stored import verification
 from zorro.runs.again import refuse_other_data
 from zorro.runs.given import OneGraph
 
-QUICK = {"samples": 20, "fresh_samples": 50, "seed": 0}
+QUICK: dict[str, Any] = {"samples": 20, "fresh_samples": 50, "seed": 0}
 
 
 @pytest.fixture

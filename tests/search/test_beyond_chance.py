@@ -38,8 +38,10 @@ def test_where_chance_nearly_suffices_the_one_feature_that_decides_is_found():
     assert plain.status == "nothing needed"
     beyond = Zorro(FirstFeature(), x, EDGES, tau=0.8, beyond_chance=True).explain(150)
     assert (beyond.status, beyond.nodes, beyond.features) == ("certified", (150,), (0,))
+    assert beyond.chance is not None
     assert beyond.chance.lower < 0.9 < beyond.chance.upper
     # 90 % by chance leave 10 % open, of which 80 % are asked for.
+    assert beyond.certificate is not None
     assert beyond.certificate.tau > 0.9 + 0.8 * 0.1 - 0.01
     assert beyond.certificate.bound >= beyond.certificate.tau
     assert beyond.certificate.delta == 0.05
@@ -60,6 +62,7 @@ def test_what_random_inputs_always_get_needs_nothing():
     x[:, 0] = 1
     explanation = Zorro(FirstFeature(), x, EDGES, beyond_chance=True).explain(3)
     assert explanation.status == "nothing needed"
+    assert explanation.chance is not None
     assert explanation.chance.value == 1.0
 
 
@@ -73,4 +76,4 @@ def test_it_is_the_guided_searchs():
     with pytest.raises(InputError, match="beyond_chance: expected the guided search"):
         Zorro(FirstFeature(), features(), EDGES, search="paper", beyond_chance=True)
     with pytest.raises(InputError, match="beyond_chance: expected True or False, got 3"):
-        Zorro(FirstFeature(), features(), EDGES, beyond_chance=3)
+        Zorro(FirstFeature(), features(), EDGES, beyond_chance=3)  # type: ignore[arg-type]

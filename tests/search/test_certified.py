@@ -1,6 +1,7 @@
 """Certified searches: true as often as they say, bounded, and safe to interrupt."""
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
@@ -70,6 +71,7 @@ def test_certified_sets_have_the_fidelity_with_the_promised_probability():
         tau = below[len(below) // 2] + 1e-4
         zorro = Zorro(model, x, NO_EDGES, hops=0, tau=tau, delta=delta, samples=30, seed=seed)
         explanation = zorro.explain(0)
+        assert explanation.certificate is not None
         if explanation.certificate.certified:
             certified += 1
             features = explanation.features if explanation.nodes else ()
@@ -89,6 +91,7 @@ def test_the_certificate_says_what_was_tested():
     model, x = a_model(3)
     explanation = Zorro(model, x, NO_EDGES, hops=0, tau=0.8).explain(0)
     certificate = explanation.certificate
+    assert certificate is not None
     assert (certificate.tau, certificate.delta) == (0.8, 0.05)
     assert certificate.certified
     assert certificate.bound >= 0.8
@@ -120,6 +123,7 @@ def test_failures_are_learned_from():
         model, x = a_model(seed)
         zorro = Zorro(model, x, NO_EDGES, hops=0, tau=0.9, samples=5, seed=seed)
         certificate = zorro.explain(0).certificate
+        assert certificate is not None
         assert certificate.certified
         attempts.append(certificate.attempts)
     assert max(attempts) > 1
@@ -135,6 +139,7 @@ def test_a_limit_returns_the_best_so_far_and_says_so(limit):
     x[0] = 1.0
     explanation = Zorro(Linear(weight, 7.5), x, NO_EDGES, hops=0, **limit).explain(0)
     assert explanation.status == "budget exhausted"
+    assert explanation.certificate is not None
     assert not explanation.certificate.certified
     assert explanation.certificate.attempts <= 2  # nothing, and what was found
     size = len(explanation.nodes) + len(explanation.features)
@@ -164,7 +169,7 @@ def test_time_may_run_out_before_any_batch_of_work(batches, evaluator, monkeypat
 
 def test_a_memory_that_holds_no_batch_is_refused_with_what_would_do():
     x = (torch.rand(40, FEATURES) < 0.5).float()
-    options = {"hops": 0, "memory": 10}
+    options: dict[str, Any] = {"hops": 0, "memory": 10}
     with pytest.raises(InputError, match=r"memory: expected at least [\d,]+ bytes .* got 10"):
         Zorro(Linear(torch.ones(FEATURES), 7.5), x, NO_EDGES, **options).explain(0)
 
@@ -174,6 +179,7 @@ def test_fidelity_is_the_certificates_unless_more_is_asked_for():
     zorro = Zorro(model, x, NO_EDGES, hops=0, tau=0.8)
     explanation = zorro.explain(0)
     certificate = explanation.certificate
+    assert certificate is not None
     assert (explanation.fidelity.hits, explanation.fidelity.samples) == (
         certificate.hits,
         certificate.samples,
@@ -196,6 +202,7 @@ def test_the_most_that_may_be_selected_is_still_tested():
     assert explanation.status == "certified"
     short = Zorro(model, x, NO_EDGES, hops=0, max_elements=3).explain(0)
     assert short.status == "budget exhausted"
+    assert short.certificate is not None
     assert short.certificate.attempts == 2  # nothing, and all that there is room for
     assert not short.certificate.certified
 
@@ -279,6 +286,7 @@ def test_a_contrast_is_explained_by_what_decides_between_two_classes(three):
     assert plain.features == (0, 2)
     # Feature 0 alone makes class 0 beat class 1, whatever class 2 says.
     assert against_one.features == (0,)
+    assert against_one.versus is not None
     assert (against_one.versus.other, against_one.versus.contrast) == (1, "beats")
     assert "rather than 1" in repr(against_one)
     # Class 1 is not predicted once class 0 beats it.

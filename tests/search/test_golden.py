@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,8 @@ def golden_folder() -> Path | None:
     return None
 
 
-FILES = sorted(golden_folder().glob("*.json")) if golden_folder() else []
+FOLDER = golden_folder()
+FILES = sorted(FOLDER.glob("*.json")) if FOLDER else []
 
 
 def is_of(move, kind):
@@ -77,13 +79,14 @@ def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
     samples = golden["samples"]
     assert len(found) == len(golden["explanations"])
     for ours, theirs in zip(found, golden["explanations"], strict=True):
+        moves: list[Any] = list(ours.moves)
         steps = [
             {
                 "node": ids[move.element.place] if is_of(move, NODES) else None,
                 "feature": move.element.place if is_of(move, FEATURES) else None,
                 "fidelity": pytest.approx(move.fidelity),
             }
-            for move in ours.moves
+            for move in moves
         ]
         assert theirs["steps"] == steps
         assert [ids[row] for row in ours.selection.rows.tolist()] == theirs["nodes"]

@@ -20,8 +20,10 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture(scope="module")
 def optimality():
     spec = importlib.util.spec_from_file_location("optimality", BENCHMARKS / "optimality.py")
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["optimality"] = module  # dataclasses look their module up
+    assert spec.loader is not None
     spec.loader.exec_module(module)
     yield module
     del sys.modules["optimality"]
@@ -185,6 +187,7 @@ def test_queries_on_which_the_papers_search_stalls(node, elements, paper_dir, da
     model = models.build("gcn", graph.num_features, 7)
     models.checkpoint.load(model, models.checkpoint.paper_checkpoint("cora", "gcn"))
     explanation = Zorro(model, graph.x, graph.edge_index).explain(node)
+    assert explanation.certificate is not None
     assert explanation.certificate.certified
     assert explanation.fidelity.value > 0.84
     assert len(explanation.nodes) + len(explanation.features) <= elements

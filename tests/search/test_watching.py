@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def zorro(request):
 
 @pytest.mark.parametrize("zorro", [{}, {"delta": None}, {"search": "paper"}], indirect=True)
 def test_what_is_watched_is_found_all_the_same(zorro):
-    seen = []
+    seen: list[Any] = []
     watched = zorro.explain(9, on_step=seen.append)
     assert same(watched, zorro.explain(9))
     assert [progress.step for progress in seen] == list(range(len(watched.steps)))

@@ -97,6 +97,7 @@ def test_atoms_stand_where_rdkit_puts_them():
     bonds = ["aromatic"] * 6 + ["single"]
     links = RING.t().numpy()
     xy = chemical_places(list("CCCCCCN"), links, bonds)
+    assert xy is not None
     lengths = np.linalg.norm(xy[links[:, 0]] - xy[links[:, 1]], axis=1)
     assert lengths == pytest.approx(np.ones(7), abs=0.01)
     opposite = np.linalg.norm(xy[0] - xy[3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -27,7 +28,7 @@ def random_graph(seed, nodes=60, edges=110):
 
 def hops_from(ends, edge_index, without):
     """How far nodes are from the nearest end, one step at a time."""
-    beside = {}
+    beside: dict[Any, Any] = {}
     for one, other in edge_index.t().tolist():
         if {one, other} != set(without):
             beside.setdefault(other, set()).add(one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from reprlib import repr as short
@@ -28,7 +28,14 @@ from zorro.elements.types import Relation
 from zorro.errors import InputError
 from zorro.evaluation import FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator
-from zorro.explanation.typed import chosen_coarse, global_edges, global_features, global_nodes
+from zorro.explanation.typed import (
+    Numbers,
+    Pairs,
+    chosen_coarse,
+    global_edges,
+    global_features,
+    global_nodes,
+)
 from zorro.model.inference_mode import outside_inference_mode
 
 
@@ -62,9 +69,9 @@ class Meter:
     def fidelity(
         self,
         *,
-        nodes: Iterable[SupportsIndex] | None = None,
-        features: Iterable[SupportsIndex] | None = None,
-        edges: Iterable[Sequence[SupportsIndex]] | None = None,
+        nodes: Numbers | None = None,
+        features: Numbers | None = None,
+        edges: Pairs | None = None,
         edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
         types: Iterable[str] | None = None,
         relations: Iterable[Relation] | None = None,
@@ -106,9 +113,9 @@ class Meter:
     def selection(
         self,
         *,
-        nodes: Iterable[SupportsIndex] | None = None,
-        features: Iterable[SupportsIndex] | None = None,
-        edges: Iterable[Sequence[SupportsIndex]] | None = None,
+        nodes: Numbers | None = None,
+        features: Numbers | None = None,
+        edges: Pairs | None = None,
         edge_attributes: Iterable[Sequence[SupportsIndex]] | None = None,
         types: Iterable[str] | None = None,
         relations: Iterable[Relation] | None = None,
@@ -167,9 +174,13 @@ class Meter:
         return self._make_evaluator()
 
 
-def _chosen(name: str, members: Iterable[SupportsIndex] | None, size: int, *, of: Tensor) -> Tensor:
+def _chosen(name: str, members: Numbers | None, size: int, *, of: Tensor) -> Tensor:
     """Return which of the ids `of` are among `members`, which lie below `size`; None is all."""
     if members is None:
         return torch.ones_like(of, dtype=torch.bool)
+    if isinstance(members, Mapping):  # its keys may be numbers, and would be taken for members
+        raise InputError(
+            f"{name}: expected whole numbers where there is one type, got {short(members)}"
+        )
     indices = torch.tensor(whole_numbers(name, members, size), dtype=of.dtype, device=of.device)
     return torch.isin(of, indices)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, SupportsIndex, TypeVar, overload
+from typing import Any, SupportsIndex, TypeAlias, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -16,6 +16,17 @@ from zorro.errors import InputError
 from zorro.graph.names import counted
 
 Key = str | Relation
+# What a user names: of the only type, or by type and relation.
+Numbers: TypeAlias = (
+    Iterable[SupportsIndex]
+    | Mapping[str, Iterable[SupportsIndex]]
+    | Mapping[Key, Iterable[SupportsIndex]]
+)
+Pairs: TypeAlias = (
+    Iterable[Sequence[SupportsIndex]]
+    | Mapping[Relation, Iterable[Sequence[SupportsIndex]]]
+    | Mapping[Key, Iterable[Sequence[SupportsIndex]]]
+)
 T = TypeVar("T")
 
 

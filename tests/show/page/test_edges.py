@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 import torch
@@ -43,7 +44,8 @@ def test_a_run_is_told_in_edges(tmp_path):
     assert summary["otherEdges"] == {"presence": 0.3, "effect": "structure"}
     for row in data["rows"]:
         e, shown = run.explanation(row["query"]), data["details"][str(row["query"])]
-        assert shown["edges"] == [f"{u}-{v}" for ((u, v),) in e.ordered("edges")]
+        ordered: list[Any] = e.ordered("edges")
+        assert shown["edges"] == [f"{u}-{v}" for ((u, v),) in ordered]
         assert (row["edges"], row["nodes"], shown["nodes"]) == (len(e.edges), None, None)
         assert shown["values"] is None
         assert shown["lookedAt"].startswith("36 edges between 13 nodes")
@@ -67,7 +69,10 @@ def test_kept_edges_are_drawn_however_far_away_they_are():
     ("directed", "expected"), [(False, ["0-1-0", "0-1-1"]), (True, ["0-1-0", "0-1-1", "1-0"])]
 )
 def test_a_line_stands_for_all_edges_between_its_nodes(directed, expected):
-    graph = {"x": torch.zeros(3, 5), "edge_index": torch.tensor([[0, 0, 1, 1], [1, 1, 0, 2]])}
+    graph: dict[str, Any] = {
+        "x": torch.zeros(3, 5),
+        "edge_index": torch.tensor([[0, 0, 1, 1], [1, 1, 0, 2]]),
+    }
     e = of_edges((), node=0, directed=directed, num_nodes=3)
     assert lines_of(payload.detail(e, NodeView(**graph))["scene"])[0, 1] == expected
 

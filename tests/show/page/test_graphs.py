@@ -1,6 +1,7 @@
 """What pages show of explanations of whole graphs."""
 
 import json
+from typing import Any
 
 import pytest
 import torch
@@ -132,8 +133,10 @@ def test_the_value_of_a_group_is_what_is_set():
     graphs = molecules().graphs
     view = GraphView(graphs, names=run_inputs(graphs=molecules()).names)
     held = view.values(Query("graph", 0), [6, 8], [(0, 1, 2)])
+    assert held is not None
     assert held.rows == [["N"], ["O"]]
     part = view.values(Query("graph", 0), [6, 8], [(0, 1), (2,)])
+    assert part is not None
     assert part.rows == [["N", 0], ["0, 0", 1]]
 
 
@@ -174,7 +177,7 @@ def test_what_the_run_was_not_made_with_is_refused(run, tmp_path, model):
 
 
 def test_alternatives_of_graphs_are_found(run, model):
-    told = []
+    told: list[Any] = []
     found = report.alternatives_of(run, 1, model=model, graphs=molecules(), on_query=told.append)
     assert list(found) == told == [0, 1, 4]
     for explanation in run:

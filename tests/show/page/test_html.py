@@ -22,20 +22,25 @@ def test_data_comes_back_as_it_was():
 
 def test_data_cannot_end_its_element(page):
     inside = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert inside is not None
     assert json.loads(inside[1]) == {"name": MARKUP}
     assert "<img" not in page
     assert page.count("<script>") == len(REPORT_SCRIPTS)
 
 
 def test_the_policy_allows_exactly_the_scripts_and_the_style(page):
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    told = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert told is not None
+    policy = told[1]
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
     for kind, texts in {
         "script-src": re.findall(r"<script>(.*?)</script>", page, re.S),
         "style-src": re.findall(r"<style>(.*?)</style>", page, re.S),
     }.items():
-        allowed = re.search(rf"{kind} ([^;]*)", policy)[1].split()
+        listed = re.search(rf"{kind} ([^;]*)", policy)
+        assert listed is not None
+        allowed = listed[1].split()
         hashes = [hashlib.sha256(text.encode()).digest() for text in texts]
         assert allowed == [f"'sha256-{base64.b64encode(h).decode()}'" for h in hashes]
 

@@ -166,6 +166,7 @@ def test_alternatives_of_links_are_found_and_written(run, tmp_path):
     assert any(found.values()), "else nothing would be tested"
     report.write(run, tmp_path / "r.html", model=Multiplies(), **graph(), alternatives=found)
     inside = re.search(r'id="data">(.*?)</script>', (tmp_path / "r.html").read_text(), re.S)
+    assert inside is not None
     details = json.loads(inside[1])["details"]
     for e in run:
         others = details[f"{e.query.index}-{e.query.to}"]["alternatives"]

@@ -100,7 +100,7 @@ def test_huge_sets_are_cut_for_the_heat_map_only():
         ({"edge_index": None}, "expected both or neither"),
         ({"names": Names(features=["a"])}, "feature_names: expected 5 texts, got 1"),
         ({"names": Names(nodes="abc")}, "node_names: expected a list of texts"),
-        ({"names": Names(classes=[1, 2])}, "class_names: expected texts, got 1"),
+        ({"names": Names(classes=[1, 2])}, "class_names: expected texts, got 1"),  # type: ignore[list-item]
         ({"y": torch.zeros(3)}, r"y: expected shape \(40,\)"),
     ],
 )

@@ -73,6 +73,7 @@ def test_values_stand_only_where_a_type_has_the_feature(tmp_path):
     view = inputs.view(run)
     query = next(iter(run)).query
     values = view.values(query, [2, 35, 71], [(0,), (5,)])  # an author's and a paper's feature
+    assert values is not None
     assert list(values.nodes) == [2, 35]  # venues have none
     assert values.rows[0][1] == values.rows[1][0] == ""
     assert values.rows[1][1] == float(data["paper"].x[5, 0])

@@ -130,8 +130,9 @@ def test_a_band_may_be_open_on_one_side(side, ends, said):
     assert (row["low"], row["high"]) == ends
     assert said in made.sentence().replace("\u00a0", " ")
     drawn = ET.fromstring(made._repr_html_()).find(".//svg")
+    assert drawn is not None
     assert len(drawn.findall("line")) == sum(end is not None for end in ends)
-    labels = [text.text for text in drawn.findall("text")]
+    labels = [text.text or "" for text in drawn.findall("text")]
     assert sorted(labels) == sorted(["2", *(f"{end:g}" for end in ends if end is not None)])
 
 

@@ -32,7 +32,9 @@ def test_steps_of_edges_are_named(of_edges):
     axes = plot.curve(of_edges).axes[0]
     names = [label.get_text() for label in axes.get_xticklabels()]
     assert names[:3] == ["start", "+ edge 0–1", "+ edge 5–20"]
-    assert "edge added" in [text.get_text() for text in axes.get_legend().get_texts()]
+    key = axes.get_legend()
+    assert key is not None
+    assert "edge added" in [text.get_text() for text in key.get_texts()]
 
 
 def test_edges_are_compared_with_nodes_on_one_layout(of_edges, found, edge_index, named):

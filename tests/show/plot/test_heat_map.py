@@ -69,6 +69,7 @@ def test_zeros_and_ones_have_two_colours_and_a_key(found):
     assert colours.count(palette.PLAIN.lower()) == 1
     assert len(set(colours)) == 2
     key = figure.axes[0].get_legend()
+    assert key is not None
     assert {
         text.get_text(): to_hex(patch.get_facecolor())
         for text, patch in zip(key.get_texts(), key.get_patches(), strict=True)

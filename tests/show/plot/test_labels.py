@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def place(points, texts, *, radius=5.0):
 @pytest.mark.parametrize(
     ("point", "side"), [((1, 0), (1, 0)), ((-1, 0), (-1, 0)), ((0, 1), (0, 1)), ((0, 0), (0, 1))]
 )
-def test_a_label_stands_on_the_outer_side_of_its_point(point, side):
+def test_a_label_stands_on_the_outer_side_of_its_point(point: tuple[Any, Any], side):
     (label,) = place([point], ["name"])
     assert (label.x - point[0]) * side[0] >= 0
     assert (label.y - point[1]) * side[1] >= 0

@@ -32,11 +32,13 @@ def test_the_heat_map_shows_which_words_the_papers_have(cora):
     (mesh,) = plot.features(found, graph.x).axes[0].collections
     rows, columns = ([id for (id,) in found.ordered(kind)] for kind in ("nodes", "features"))
     assert (sorted(rows), sorted(columns)) == (list(found.nodes), list(found.features))
-    assert np.array_equal(mesh.get_array(), graph.x[rows][:, columns])
+    drawn = mesh.get_array()
+    assert drawn is not None
+    assert np.array_equal(drawn, graph.x[rows][:, columns])
 
 
 def test_the_curve_ends_above_the_threshold(cora):
     found, _ = cora
     axes = plot.curve(found).axes[0]
-    search, tau = (line.get_ydata() for line in axes.lines[:2])
+    search, tau = (np.asarray(line.get_ydata()) for line in axes.lines[:2])
     assert search[-1] > tau[0] == 0.85

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,12 +56,13 @@ def test_names_are_given_by_type(data, found):
 
 
 def test_bad_input_is_refused_in_one_line(data, found):
-    for change, message in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"node_names": ["a"]}, "node_names: expected names by type"),
         ({"node_names": {"editor": ["a"]}}, "node_names: expected names by type"),
         ({"node_names": {"venue": ["a"]}}, r"node_names\['venue'\]: expected 4 texts, got 1"),
         ({"classes": [0] * 74}, "classes: expected None where types have the colours"),
-    ]:
+    ]
+    for change, message in wrong:
         with pytest.raises(InputError, match=message):
             explanation(found, data, **change)
     with pytest.raises(InputError, match="edge_index: expected the graph that was explained"):

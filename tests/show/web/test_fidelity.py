@@ -1,6 +1,7 @@
 """Fidelities over HTTP are the library's own."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from scipy.stats import binomtest
@@ -10,7 +11,7 @@ from zorro.question import Query
 from zorro.show.web import limits
 from zorro.show.web.measuring import Measuring
 
-SET = {"nodes": [7, 8], "features": [0, 2]}
+SET: dict[str, Any] = {"nodes": [7, 8], "features": [0, 2]}
 
 
 @pytest.fixture
@@ -34,7 +35,12 @@ def test_it_is_the_librarys_figure_on_the_same_samples(client, zorro, samples):
 
 
 def test_sets_are_compared_on_the_same_samples(client, zorro):
-    sets = [SET, {"nodes": [7], "features": [0]}, {"nodes": [], "features": []}, SET]
+    sets: list[dict[str, Any]] = [
+        SET,
+        {"nodes": [7], "features": [0]},
+        {"nodes": [], "features": []},
+        SET,
+    ]
     hits = [measured(client, **each)["hits"] for each in sets]
     assert hits == [zorro.fidelity(9, **each, samples=200).hits for each in sets]
     assert hits[0] == hits[3]

@@ -1,6 +1,7 @@
 """A run of graphs over HTTP: the same doors, and the library's own figures."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -14,8 +15,8 @@ from zorro.show.page.run_inputs import RunInputs, run_inputs
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Served
 
-ATOMS = {"keep": ("nodes",), "feature_groups": [range(3)]}
-GROUPED = {"feature_groups": [[0, 1]]}
+ATOMS: dict[str, Any] = {"keep": ("nodes",), "feature_groups": [range(3)]}
+GROUPED: dict[str, Any] = {"feature_groups": [[0, 1]]}
 
 
 @pytest.fixture(scope="module")

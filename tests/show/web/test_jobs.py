@@ -168,7 +168,7 @@ def test_what_takes_too_long_is_ended(monkeypatch):
 def test_the_unexpected_ends_a_job_and_no_thread():
     jobs = Jobs()
     for _ in range(limits.JOBS + 1):
-        job = jobs.start(lambda job: 1 / 0, max_seconds=1)
+        job = jobs.start(lambda job: {"share": 1 / 0}, max_seconds=1)
         wait_for(lambda job=job: job.ended)
         assert job.events[-1][1]["error"].startswith("unexpected ZeroDivisionError")
     jobs.close()

@@ -1,6 +1,7 @@
 """Runs about values over HTTP: where the output lands when a set is changed."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from zorro.show.page.run_inputs import run_inputs
 from zorro.show.web.app import create_app
 from zorro.show.web.served import Served
 
-ATOMS = {"keep": ("nodes",), "feature_groups": [range(3)], "tolerance": TOLERANCE}
+ATOMS: dict[str, Any] = {"keep": ("nodes",), "feature_groups": [range(3)], "tolerance": TOLERANCE}
 MODEL = WeighsAtoms().eval()
 
 
@@ -79,6 +80,7 @@ def test_another_value_is_explained(client):
     assert name == "done"
     own = Zorro.of_graphs(MODEL, molecules().graphs, **ATOMS).explain(6)
     assert said["detail"]["nodes"] == [node for (node,) in own.ordered("nodes")]
+    assert own.value is not None
     assert said["detail"]["row"]["value"] == pytest.approx(own.value.value, rel=1e-4)
 
 
