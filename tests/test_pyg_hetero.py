@@ -302,7 +302,8 @@ def test_one_graph_that_a_model_answers_for_as_a_whole():
             return x_dict["paper"][:, 0].mean().view(-1)
 
     config = {"mode": "regression", "task_level": "graph"}
-    explanation = explained(Mean(), data, config=config, index=None, tolerance=0.05, tau=0.9)
+    few = {"samples": 30, "fresh_samples": 300, "max_evaluations": 1_000}  # each is a run
+    explanation = explained(Mean(), data, config=config, index=None, tolerance=0.05, tau=0.9, **few)
     found = explanation.zorro[0]
     share = float(data["paper"].x[:, 0].mean())
     assert found.value.value == pytest.approx(share)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from honesty_audit.verdict import CONDITIONAL, Claim, claim_of, verdict
+from honesty_audit.verdict import CONDITIONAL, Claim, claim_of, is_doubtful, verdict
 from zorro import Explanation, Zorro, ZorroError
 
 NO_CLAIM = Claim()
@@ -78,13 +78,16 @@ class Answer:
         return verdict(self.claim, self.hits, self.samples, claims=claims)
 
 
-def answers(case: Case, queries: Sequence[Any], *, runs: int, **options: Any) -> Iterator[Answer]:
+def answers(
+    case: Case, queries: Sequence[Any], *, runs: int, first: int | None = None, **options: Any
+) -> Iterator[Answer]:
     """Yield what comes of explaining some nodes, graphs or links, each counted by the plain loop.
 
     Args:
         case: the model and its graph, or graphs.
         queries: their numbers; of links both ends.
         runs: inputs that the plain loop runs for each.
+        first: how many of these will do where they leave no doubt; all are run when None.
         options: of `Zorro`, besides the case's own.
     """
     # The traced copies and caches of a query are reused, as a user's would be.
@@ -106,20 +109,31 @@ def answers(case: Case, queries: Sequence[Any], *, runs: int, **options: Any) ->
             )
             continue
         seconds = time.perf_counter() - started
-        yield measured(case, explanation, runs=runs, seconds=seconds)
+        yield measured(case, explanation, runs=runs, first=first, seconds=seconds)
 
 
-def measured(case: Case, explanation: Explanation, *, runs: int, seconds: float = 0.0) -> Answer:
+def measured(
+    case: Case,
+    explanation: Explanation,
+    *,
+    runs: int,
+    first: int | None = None,
+    seconds: float = 0.0,
+) -> Answer:
     """Return what an explanation claims with the plain loop's count for its set."""
-    asked = explanation.query
-    hits = case.hits(explanation, runs=runs, seed=SEED + asked.index)
+    asked, claim = explanation.query, claim_of(explanation)
+    samples = runs if first is None else first
+    hits = case.hits(explanation, runs=samples, seed=SEED + asked.index)
+    if samples < runs and is_doubtful(claim, hits, samples):
+        samples = runs
+        hits = case.hits(explanation, runs=samples, seed=SEED + asked.index)
     return Answer(
         case.name,
         (asked.index, *asked.ends) if asked.ends else asked.index,
         str(explanation.status),
-        claim=claim_of(explanation),
+        claim=claim,
         hits=hits,
-        samples=runs,
+        samples=samples,
         candidates=explanation.graph.candidates,
         elements=(len(explanation.nodes), len(explanation.features)),
         edges=len(explanation.edges),

@@ -10,6 +10,7 @@ from scipy.stats import binom, fisher_exact
 from zorro import Explanation
 
 CHANCE = 1e-3  # of calling any true claim of an audit false
+DOUBT = 0.1  # of looking closer at a true claim, about
 PROVED = ("certified", "nothing needed")
 CONDITIONAL = "conditional"  # further nodes were left as they are: says nothing of the whole graph
 
@@ -58,6 +59,11 @@ def surprise(claim: Claim, hits: int, samples: int) -> float:
         table = [[claim.hits, claim.samples - claim.hits], [hits, samples - hits]]
         p = min(p, float(fisher_exact(np.array(table)).pvalue))
     return p
+
+
+def is_doubtful(claim: Claim, hits: int, samples: int) -> bool:
+    """Whether a count leaves it open that a claim is false, so that more inputs should be run."""
+    return surprise(claim, hits, samples) < DOUBT
 
 
 def verdict(claim: Claim, hits: int, samples: int, *, claims: int) -> str:
