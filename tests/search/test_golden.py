@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zorro import data, models
+from zorro import models
 from zorro.cut import Extractor
 from zorro.elements import FEATURES, NODES
 from zorro.evaluation import EvaluatorChoice
@@ -36,10 +36,10 @@ def is_of(move, kind):
 @pytest.mark.skipif(not FILES, reason="no golden files: set ZORRO_PAPER or ZORRO_GOLDEN")
 @pytest.mark.parametrize("wanted", ["traced", "any-model"])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_step_is_the_published_codes(path, wanted, paper_dir, data_dir):
+def test_every_step_is_the_published_codes(path, wanted, paper_dir, real_graph):
     golden = json.loads(path.read_text())
     dataset = "ba-community-paper" if "ba_community" in golden["dataset"] else golden["dataset"]
-    graph = data.load(dataset)
+    graph = real_graph(dataset)
     model = models.build(golden["model"], graph.x.size(1), int(graph.y.max()) + 1)
     models.checkpoint.load(
         model, paper_dir / "checkpoints" / f"{golden['dataset']}_{golden['model']}.safetensors"
