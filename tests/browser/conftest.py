@@ -16,7 +16,8 @@ import find_browser
 # Now: the tests have a cache of their own, and Playwright's browsers are in the user's.
 CANDIDATES = find_browser.candidates()
 
-SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+# A folder for pictures of all pages as the tests leave them, for people to look at.
+SCREENSHOTS = os.environ.get("ZORRO_SCREENSHOTS")
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 SIZES = {"desk": (1280, "light"), "phone": (390, "dark")}
 
@@ -71,9 +72,9 @@ def opened(browser, request, size):
         lambda asked: asked.url.startswith(request.module.ALLOWED) or wrong.append(asked.url),
     )
     yield page
-    name = re.sub(r"\W+", "-", f"{request.module.__name__}-{request.node.name}").strip("-")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    if SCREENSHOTS:
+        name = re.sub(r"\W+", "-", f"{request.module.__name__}-{request.node.name}").strip("-")
+        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
     hacked = page.evaluate("window.hacked")
     context.close()
     assert wrong == []

@@ -75,7 +75,7 @@ def address(tmp_path_factory):
     """Two runs of one model with markup in all names, two of slow ones, one of a large graph."""
     folder = tmp_path_factory.mktemp("runs")
     graph, model, large = ring(), model_of(), star()
-    slow, slower = Slow(model_of(), 0.02), Slow(model_of(), 0.2)
+    slow, slower = Slow(model_of(), 0.002), Slow(model_of(), 0.2)
     names = {
         "classes": [f"no {MARKUP}", f"yes {MARKUP}"],
         "features": [f"{MARKUP} {number}" for number in range(5)],

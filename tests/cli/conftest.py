@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-sys.path.append(str(Path(__file__).parent))
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from zorro.cli import main
 from zorro.cli.notes import NoteHandler

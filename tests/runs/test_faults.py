@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from forked import Forked, zorro_command
 from mounting import can_mount
 from run_tasks import small_task
 
@@ -86,10 +87,6 @@ def test_killed_drivers_lose_and_repeat_nothing(tmp_path):
     assert open_run(path).explanation(31).nodes == expected(31).nodes
 
 
-def zorro_command(*words: object) -> list[str]:
-    return [sys.executable, "-c", "from zorro.cli import main; main()", *map(str, words)]
-
-
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory):
     """Return the words that name a small model and graph on the command line."""
@@ -117,24 +114,21 @@ def subject(tmp_path_factory):
 def test_the_whole_command_is_killed_with_its_workers(subject, tmp_path):
     folder, words = subject
     run = tmp_path / "run"
-    command = zorro_command(
-        "explain", *words, "--out", run, "--engine", "processes", "--json-progress"
-    )
+    command = ["explain", *words, "--out", run, "--json-progress"]
     acknowledged: set[int] = set()
-    for wanted in (10, None):
-        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
-        assert process.stderr is not None
-        for line in process.stderr:
-            if not line.startswith("{"):
-                continue
-            said = json.loads(line)
-            assert said["node"] not in acknowledged, "computed again"
-            acknowledged.add(said["node"])
-            if wanted is not None and len(acknowledged) >= wanted:
-                process.kill()
-                break
-        process.stderr.close()
-        code = process.wait()
+    # Worker processes are killed while they are at work; what is left is found without some.
+    for wanted, engine in ((10, "processes"), (None, "in-process")):
+        with zorro_command(*command, "--engine", engine, folder=folder) as process:
+            for line in process.stderr:
+                if not line.startswith("{"):
+                    continue
+                said = json.loads(line)
+                assert said["node"] not in acknowledged, "computed again"
+                acknowledged.add(said["node"])
+                if wanted is not None and len(acknowledged) >= wanted:
+                    process.kill()
+                    break
+            code = process.wait()
         kept = {e.node for e in open_run(run)}
         assert acknowledged <= kept
         acknowledged = kept
@@ -145,18 +139,15 @@ def test_the_whole_command_is_killed_with_its_workers(subject, tmp_path):
 def test_a_request_to_end_is_obeyed_and_says_how_to_go_on(subject, tmp_path):
     folder, words = subject
     run = tmp_path / "run"
-    command = zorro_command("explain", *words, "--out", run, "--json-progress")
-    for number in (signal.SIGINT, signal.SIGTERM):
-        process = subprocess.Popen(
-            command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-        )
-        assert process.stderr is not None
-        process.stderr.readline()
-        while not process.stderr.readline().startswith("{"):
-            pass
-        process.send_signal(number)
-        said = process.stderr.read()
-        assert process.wait() == 130, said
+    for number, engine in ((signal.SIGINT, "processes"), (signal.SIGTERM, "in-process")):
+        command = ["explain", *words, "--out", run, "--engine", engine, "--workers", 1]
+        with zorro_command(*command, "--json-progress", folder=folder) as process:
+            process.stderr.readline()
+            while not process.stderr.readline().startswith("{"):
+                pass
+            process.send_signal(number)
+            said = process.stderr.read()
+            assert process.wait() == 130, said
         assert f"kept in {run}; the same command goes on with the rest" in said
         assert "Traceback" not in said
     assert 0 < len(open_run(run)) < 60
@@ -168,21 +159,17 @@ def test_a_read_only_folder_can_be_read_and_not_written(tmp_path):
     manifest = describe(task, nodes)
     path = tmp_path / "run"
     list(record(path, task, nodes, manifest=manifest, engine=InProcess()))
-    code = (
-        "import os, sys; from pathlib import Path; from zorro import open_run\n"
-        f"sys.path.append({str(HERE)!r})\n"
-        "from zorro.errors import RunError\n"
-        "from run_tasks import small_task\n"
-        "from zorro.runs.engines import InProcess\n"
-        "from zorro.runs.manifest import describe\n"
-        "from zorro.runs.many import record\n"
-        "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\n"
-        "path, task = Path(sys.argv[1]), small_task()\n"
-        "print([e.node for e in open_run(path)])\n"
-        "try: list(record(path, task, [1, 2], manifest=describe(task, [1, 2]), "
-        "engine=InProcess()))\n"
-        "except RunError as error: print(error)\n"
-    )
+
+    def as_nobody():
+        if os.getuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        print([e.node for e in open_run(path)], file=sys.stderr)
+        try:
+            list(record(path, task, nodes, manifest=manifest, engine=InProcess()))
+        except RunError as error:
+            print(error, file=sys.stderr)
+
     for folder in (path, *path.parents[:2]):
         folder.chmod(0o555 if folder == path else 0o755)
     for file in path.iterdir():
@@ -190,12 +177,12 @@ def test_a_read_only_folder_can_be_read_and_not_written(tmp_path):
     for parent in path.parents:
         if parent.stat().st_uid == os.getuid() and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o055)
-    out = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False
-    )
+    with Forked(as_nobody) as reader:
+        said = reader.stderr.read()
+        assert reader.wait() == 0, said
     path.chmod(0o755)
-    assert out.stdout.startswith("[1, 2]\n"), out.stderr
-    assert "Permission denied" in out.stdout
+    assert said.startswith("[1, 2]\n"), said
+    assert "Permission denied" in said
     assert [e.node for e in open_run(path)] == [1, 2]
 
 

@@ -61,7 +61,7 @@ def test_a_run_holds_what_zorro_finds_and_is_not_computed_twice(model, graphs, t
 def test_workers_find_the_same(model, graphs, tmp_path):
     runs = [
         explain_graphs(
-            model, graphs, [5, 1], out=tmp_path / engine, engine=engine, workers=2, **OPTIONS
+            model, graphs, [5, 1], out=tmp_path / engine, engine=engine, workers=1, **OPTIONS
         )
         for engine in ("in-process", "processes")
     ]

@@ -49,7 +49,7 @@ def test_processes_and_resuming_give_the_same(made, tmp_path):
         model, data, "author", mask, out=tmp_path / "one", engine="in-process", **OPTIONS
     )
     other = explain_hetero(
-        model, data, "author", mask, out=tmp_path / "two", engine="processes", workers=2, **OPTIONS
+        model, data, "author", mask, out=tmp_path / "two", engine="processes", workers=1, **OPTIONS
     )
     assert [e.selected for e in one] == [e.selected for e in other]
     ended: list[Any] = []

@@ -79,11 +79,7 @@ def test_processes_open_a_stored_graph_themselves(tmp_path, task):
     edge_index = task.data.edge_index[:, order]
     store(Data(x=task.data.x, edge_index=edge_index), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
-    quick: dict[str, Any] = {"samples": 20, "fresh_samples": 50, "check": "local"}
-    ways: list[tuple[str, Any, tuple[Any, Any]]] = [
-        ("stored", "processes", (graph.x, graph.edge_index)),
-        ("in memory", "in-process", (task.data.x, edge_index)),
-    ]
+    quick = {"workers": 1, "samples": 20, "fresh_samples": 50, "check": "local"}
     runs = [
         explain_many(task.model, *parts, NODES, out=tmp_path / name, engine=engine, **quick)
         for name, engine, parts in ways
@@ -160,7 +156,7 @@ def test_only_what_is_missing_is_computed(tmp_path, task):
 
 def test_failures_are_kept_and_tried_again_on_request(tmp_path, task):
     path = tmp_path / "run"
-    assert kept(path, Misbehaving(task, {4: "raise"}, tmp_path)) == NODES
+    assert kept(path, Misbehaving(task, {4: "raise"})) == NODES
     run = open_run(path)
     assert [e.node for e in run] == [9, 30]
     (failure,) = run.failures()
@@ -295,7 +291,7 @@ def test_rows_are_committed_one_by_one(tmp_path):
 
 
 def test_exports_are_read_by_other_tools(tmp_path, task):
-    kept(tmp_path / "run", Misbehaving(task, {4: "raise"}, tmp_path))
+    kept(tmp_path / "run", Misbehaving(task, {4: "raise"}))
     run = open_run(tmp_path / "run")
     by_node = {e.node: e for e in run}
     files = {name: tmp_path / "new" / f"e.{name}" for name in export.FORMATS}
