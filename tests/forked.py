@@ -42,6 +42,7 @@ class Forked:
         self.stderr.close()
 
     def send_signal(self, number: int) -> None:
+        assert self.pid is not None  # it has been started
         os.kill(self.pid, number)
 
     def kill(self) -> None:

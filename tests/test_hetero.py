@@ -394,8 +394,8 @@ def test_embeddings_inside_the_model_are_refused_for_features_and_served_for_edg
     without["venue"].num_nodes = 4
     with pytest.raises(InputError, match=r"data\['venue'\].x: expected features or numbers"):
         Zorro.of_hetero(Holds(), without, "author")
-    options = {"max_evaluations": 500, "samples": 50, "fresh_samples": 300}  # each is a run
-    found = Zorro.of_hetero(Holds(), without, "author", keep=("edges",), **options).explain(3)
+    few: dict[str, Any] = {"max_evaluations": 500, "samples": 50, "fresh_samples": 300}  # runs
+    found = Zorro.of_hetero(Holds(), without, "author", keep=("edges",), **few).explain(3)
     stayed, samples = plain_share(
         lambda x, edges: Holds()(x, edges), without, "author", 3, as_kept(found)
     )

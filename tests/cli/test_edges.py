@@ -44,7 +44,13 @@ def test_sets_of_edges_are_the_librarys(run, checkpoint, given):
 
 def test_runs_keep_resume_and_export_sets_of_edges(run, given, tmp_path):
     model, data = given
-    options = {"keep": ("edges",), "connected": True, "directed": False, "tau": 0.95, "workers": 1}
+    options: dict[str, Any] = {
+        "keep": ("edges",),
+        "connected": True,
+        "directed": False,
+        "tau": 0.95,
+        "workers": 1,
+    }
 
     def explained(engine, folder):
         x, edge_index = data.x, data.edge_index

@@ -306,7 +306,7 @@ def test_a_killed_command_goes_on(linker, tmp_path):
         "--json-progress",
     ]
     command = [*words, *QUICK, "--engine", "in-process"]
-    acknowledged: set[tuple[int, int]] = set()
+    acknowledged: set[Any] = set()
     for most in (5, None):
         with zorro_command(*command, folder=tmp_path) as process:
             for line in process.stderr:

@@ -14,6 +14,7 @@ from itertools import count, islice
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import psutil
 import pytest

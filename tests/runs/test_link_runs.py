@@ -60,7 +60,9 @@ def ahead_of(parts, u, ends):
 
 
 @pytest.mark.parametrize("engine", ["in-process", "processes"])
-def test_a_run_holds_what_a_fresh_explainer_finds_for_each_link(parts, tmp_path, engine):
+def test_a_run_holds_what_a_fresh_explainer_finds_for_each_link(
+    parts: tuple[Any, Any, Any], tmp_path, engine
+):
     run = explain_links(*parts, PAIRS, out=tmp_path / "run", engine=engine, workers=1, **OPTIONS)
     assert timeless(run) == found_alone(parts)
     assert [(e.query.index, e.query.to) for e in run] == PAIRS
@@ -269,7 +271,7 @@ def test_edges_on_disk_carry_messages(parts, tmp_path):
     order = edge_index[1].argsort(stable=True)
     store(Data(x=x, edge_index=edge_index[:, order]), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
-    how = {"workers": 1, "check": "local", "carries_messages": True, **OPTIONS}
+    how: dict[str, Any] = {"workers": 1, "check": "local", "carries_messages": True, **OPTIONS}
     runs = [
         explain_links(model, *given, PAIRS[:2], out=tmp_path / name, engine=engine, **how)
         for name, engine, given in [

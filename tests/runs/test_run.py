@@ -79,7 +79,16 @@ def test_processes_open_a_stored_graph_themselves(tmp_path, task):
     edge_index = task.data.edge_index[:, order]
     store(Data(x=task.data.x, edge_index=edge_index), tmp_path / "graph")
     graph = open_stored(tmp_path / "graph")
-    quick = {"workers": 1, "samples": 20, "fresh_samples": 50, "check": "local"}
+    quick: dict[str, Any] = {
+        "workers": 1,
+        "samples": 20,
+        "fresh_samples": 50,
+        "check": "local",
+    }
+    ways: list[tuple[str, Any, tuple[Any, Any]]] = [
+        ("stored", "processes", (graph.x, graph.edge_index)),
+        ("in memory", "in-process", (task.data.x, edge_index)),
+    ]
     runs = [
         explain_many(task.model, *parts, NODES, out=tmp_path / name, engine=engine, **quick)
         for name, engine, parts in ways
