@@ -13,7 +13,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from zorro.explainer import Zorro
-from zorro.methods.registry import build_with, methods_in
+from zorro.methods.registry import Method, build_with, methods_in
 from zorro.methods.subjects import Subjects
 from zorro.model.memory import default_budget
 from zorro.paper.cells import NodeCell
@@ -103,6 +103,12 @@ class Variant:
         """That it searches with and is measured on."""
         return "published" if self.reference else "column-marginals"
 
+    def built(self, context: Mapping[str, Any]) -> Method:
+        """Return the method, with those parts of the context that it takes."""
+        if self.source is not None:
+            methods_in(self.source)  # in a worker it is not registered yet
+        return build_with(self.method, context, **self.options)
+
     def referring(self) -> Variant:
         """Return the same in the published setting."""
         return replace(self, reference=True)
@@ -189,10 +195,8 @@ def measured_by(
         place: where.
         context: what else there is for methods that take it.
     """
-    if variant.source is not None:
-        methods_in(variant.source)
     given = {"subjects": subjects, "noise": subjects.noise, "memory": worlds.memory, **context}
-    method = build_with(variant.method, given, **variant.options)
+    method = variant.built(given)
 
     def measured(query: int) -> dict[str, Any]:
         subject = subjects.of(query)

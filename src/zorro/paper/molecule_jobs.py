@@ -13,7 +13,6 @@ from torch_geometric.utils import index_to_mask
 
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation
-from zorro.methods.registry import build_with
 from zorro.methods.subjects import Subjects
 from zorro.metrics import top_k
 from zorro.model.memory import default_budget
@@ -124,7 +123,7 @@ class OtherJob:
         model, dataset = loaded_graphs(self.cell, place.device)
         molecules = dataset.graphs
         subjects = Subjects.of_graphs(model, molecules, seed=place.seed, model_kwargs=_BONDS)
-        method = build_with(self.variant.method, {"subjects": subjects}, **self.variant.options)
+        method = self.variant.built({"subjects": subjects})
 
         def measured(number: int) -> dict[str, Any]:
             subject = subjects.of(number)

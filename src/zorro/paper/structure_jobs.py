@@ -15,7 +15,6 @@ from zorro.errors import InputError
 from zorro.explainer import Zorro
 from zorro.methods.edge_removal import scores_with_edges
 from zorro.methods.pyg_fidelity import pyg_fidelity
-from zorro.methods.registry import build_with, methods_in
 from zorro.methods.subject import Subject
 from zorro.metrics import (
     UndirectedEdges,
@@ -90,9 +89,7 @@ class EdgeMethodJob:
             "training_queries": self.case.training_queries(),
             "memory": default_budget(torch.device(place.device)) // place.workers,
         }
-        if self.variant.source is not None:
-            methods_in(self.variant.source)
-        method = build_with(self.variant.method, context, **self.variant.options)
+        method = self.variant.built(context)
 
         def measured(query: int) -> dict[str, Any]:
             subject = subjects.of(query)
