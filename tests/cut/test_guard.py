@@ -143,6 +143,30 @@ def test_the_guard_redraws_everything_but_the_candidates():
     assert all(torch.equal(given, expected) for given in seen)
 
 
+def test_samples_that_follow_have_the_noise_that_they_have_among_all():
+    x, edge_index = a_ring()
+    seen = []
+
+    class Noted(nn.Module):
+        def forward(self, x, edge_index):
+            seen.append(x.clone())
+            return x[:, :3]
+
+    extractor = Extractor(
+        Predictor(Noted()), Graph(x, edge_index), noise=resolve("column-marginals", x), hops=2
+    )
+    graph = extractor.extract(60)
+    values = torch.randn(6, 5, FEATURES)
+    seen.clear()
+    extractor.guard.scores(graph, Perturbed(values))
+    together = torch.stack(seen)
+    seen.clear()
+    for first in (0, 4):
+        extractor.guard.scores(graph, Perturbed(values[first : first + 4]), first=first)
+    assert torch.equal(torch.stack(seen), together)
+    assert not torch.equal(together[0, :58], together[4, :58])
+
+
 def test_on_the_cut_the_guard_redraws_its_context_and_nothing_is_left():
     x, edge_index = a_ring()
     seen = []

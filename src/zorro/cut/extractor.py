@@ -172,10 +172,10 @@ class Extractor:
         return self._hops is None and self._check != "none"
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool, first: int
     ) -> Tensor:
         """Return the query's scores (S, C) for samples of its input, as the guard runs them."""
-        return self.guard.scores(graph, inputs, on_the_cut=on_the_cut)
+        return self.guard.scores(graph, inputs, on_the_cut=on_the_cut, first=first)
 
     def edges_between(self, graph: ComputationalGraph, sender: int, receiver: int) -> int:
         """Return how many edges lead from a node to another in the whole graph."""

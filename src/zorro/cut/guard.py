@@ -32,7 +32,12 @@ class Guard:
         self._model = model
 
     def scores(
-        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool = False
+        self,
+        graph: ComputationalGraph,
+        inputs: Perturbed,
+        *,
+        on_the_cut: bool = False,
+        first: int = 0,
     ) -> Tensor:
         """Return the query's scores (S, C) for samples of its input.
 
@@ -41,12 +46,13 @@ class Guard:
             inputs: the candidates' features, and the edges of the cut.
             on_the_cut: redraw the cut's context and nothing further away: enough where the model
                 is known to read the candidates alone.
+            first: which sample is the first of these.
         """
         part = part_of(graph) if on_the_cut else self._around(graph)
         rows = _places(graph.candidates, part.nodes)
         is_outside = torch.ones_like(part.nodes, dtype=torch.bool)
         is_outside[rows] = False
-        samples = range(inputs.x.size(0))
+        samples = range(first, first + inputs.x.size(0))
         outside = part.x[is_outside]
         if self._model.keeps_features:
             redrawn = outside.expand(len(samples), -1, -1)
@@ -86,7 +92,8 @@ class Guard:
             samples=samples,
         )
         # Where all others are there it shows most what a few draws even out, as how many they are.
-        is_drawn = torch.arange(len(samples), device=part.nodes.device).unsqueeze(1) % 4 != 1
+        numbers = torch.arange(samples.start, samples.stop, device=part.nodes.device)
+        is_drawn = numbers.unsqueeze(1) % 4 != 1
         others = EdgesOfSamples(
             drawn.present | ~is_drawn,
             None if drawn.donors is None else torch.ones_like(drawn.present),

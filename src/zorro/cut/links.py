@@ -92,10 +92,12 @@ class Links:
         yield from self._current.cuts(query)
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool, first: int
     ) -> Tensor:
         """Return the query's scores (S, C) for samples of its input, all else being redrawn."""
-        return self._current.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
+        return self._current.with_all_else_redrawn(
+            graph, inputs, on_the_cut=on_the_cut, first=first
+        )
 
     def _without_links(self, query: Query) -> Extractor:
         """Return what cuts out of the graph without the edges that are asked about."""

@@ -33,9 +33,16 @@ class Source(Protocol):
         ...
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool, first: int
     ) -> Tensor:
-        """Return the query's scores (S, C) for samples of its input, all else being redrawn."""
+        """Return the query's scores (S, C) for samples of its input, all else being redrawn.
+
+        Args:
+            graph: of the query.
+            inputs: the samples.
+            on_the_cut: whether nothing further away is redrawn than what was cut out.
+            first: which sample is the first of them; others of these have other noise.
+        """
         ...
 
     def question(self, asked: Any, comparison: Comparison) -> Any:

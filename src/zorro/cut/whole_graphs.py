@@ -133,7 +133,7 @@ class WholeGraphs:
         return asked, None
 
     def with_all_else_redrawn(
-        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool
+        self, graph: ComputationalGraph, inputs: Perturbed, *, on_the_cut: bool, first: int
     ) -> Tensor:
         """Return the scores on the graph: all of it is candidates, and nothing else is there."""
         raise AssertionError("a whole graph holds all candidates, and no claim needs a guard")

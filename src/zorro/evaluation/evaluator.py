@@ -93,9 +93,9 @@ class Evaluator(ABC):
     def edges_under(self, selection: Selection) -> EdgesOfSamples | None:
         """Return which edges the samples have under a selection, where they may differ."""
 
-    def first(self, samples: int, selection: Selection) -> tuple[Perturbed, Tensor]:
-        """Return the first samples under a selection, and their scores (s, C)."""
-        few = self.only(torch.arange(samples, device=self.device))
+    def some(self, samples: range, selection: Selection) -> tuple[Perturbed, Tensor]:
+        """Return some samples under a selection, and their scores (s, C)."""
+        few = self.only(torch.arange(samples.start, samples.stop, device=self.device))
         perturbed = Perturbed(few.inputs(selection), few.edges_under(selection))
         return perturbed, few.scores(selection)
 

@@ -19,8 +19,9 @@ T = TypeVar("T")
 _GUARDED = 2  # samples, at least, that are evaluated again where all else is redrawn too
 _DOUBTFUL = 8  # where it is not clear that nothing else matters
 _MOST_GUARDED = 128  # what lies far away may matter in few of them
-_NUMBERS = 1 << 24  # that passes over the graph may handle for more than the least
+_NUMBERS = 1 << 28  # that passes over the graph may handle for more than the least
 _IN_A_PASS = 1 << 22
+_AT_ONCE = 1 << 24  # in memory
 _LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what is read
 
 
@@ -88,9 +89,15 @@ def _agrees(
         count = _DOUBTFUL if is_doubtful else _GUARDED
     if not evaluator.reads_candidates_only:
         count = max(count, _cheap(graph))
-    inputs, scores = evaluator.first(min(count, evaluator.samples), selection)  # (s, n, d)
-    again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut)
-    return source.predictor.close(again, scores)
+    count = min(count, evaluator.samples)
+    at_once = max(_GUARDED, _AT_ONCE // _in_a_pass(graph))
+    for first in range(0, count, at_once):
+        some = range(first, min(first + at_once, count))
+        inputs, scores = evaluator.some(some, selection)  # (s, n, d), (s, C)
+        again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut, first=first)
+        if not source.predictor.close(again, scores):
+            return False
+    return True
 
 
 def most_guarded(graph: ComputationalGraph) -> int:
@@ -100,5 +107,9 @@ def most_guarded(graph: ComputationalGraph) -> int:
 
 def _cheap(graph: ComputationalGraph) -> int:
     """Return how many samples take little time where the model is run anyway, not traced."""
-    numbers = min(_IN_A_PASS, graph.num_nodes * graph.x.size(1))
-    return min(_MOST_GUARDED, _NUMBERS // numbers)
+    return min(_MOST_GUARDED, _NUMBERS // _in_a_pass(graph))
+
+
+def _in_a_pass(graph: ComputationalGraph) -> int:
+    """Return how many numbers a pass over the graph, or over what is taken of it, handles."""
+    return min(_IN_A_PASS, graph.num_nodes * graph.x.size(1))

@@ -257,15 +257,16 @@ class TracedEvaluator(Evaluator):
         """Return which edges the samples have under a selection, where they may differ."""
         return self._batched.edges_under(selection)
 
-    def first(self, samples: int, selection: Selection) -> tuple[Perturbed, Tensor]:
-        """Return the first samples and their scores, which are known as a rule."""
-        noise = self._draws.matrices(torch.arange(samples, device=self.device))
+    def some(self, samples: range, selection: Selection) -> tuple[Perturbed, Tensor]:
+        """Return some samples and their scores, which are known as a rule."""
+        which = slice(samples.start, samples.stop)
+        noise = self._draws.matrices(torch.arange(samples.start, samples.stop, device=self.device))
         edges = self.edges_under(selection)
         perturbed = Perturbed(
             torch.where(selection.mask, self._x, noise),
-            None if edges is None else edges.part(slice(samples)),
+            None if edges is None else edges.part(which),
         )
-        return perturbed, self.scores(selection)[:samples]
+        return perturbed, self.scores(selection)[which]
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)
