@@ -7,6 +7,8 @@ DOCS_STAMP := $(VENV)/.docs-installed
 # The data sets and the paper's material, when they lie beside the checkout.
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
+# Many tests start processes of their own: none need compile what another has.
+test: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test slow-test coverage lint docs release versions accuracy agreement same-hits honesty graph-size stored-graph bench bench-dense bench-graphs bench-links bench-hetero quality optimality edge-optimality many pages audit clean
 

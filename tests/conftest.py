@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +28,12 @@ _LONGEST = "test_ray.py"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the file that takes longest: no worker is left alone with it at the end."""
     items.sort(key=lambda item: item.path.name != _LONGEST)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what stays: torch, and thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def _folder(variable: str, holding: str) -> Path:

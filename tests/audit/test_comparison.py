@@ -121,7 +121,7 @@ def explained(made, nodes):
 
 def test_a_leak_moves_the_grounds_of_its_class_and_another_seed_moves_none():
     clean = planted.clean_graph()
-    nodes = range(0, planted.CLASSES * planted.EACH, 8)
+    nodes = range(0, planted.CLASSES * planted.EACH, 12)
     before, mine = explained(planted.trained(clean), nodes)
     for data, seed in ((clean, 1), (planted.with_leak(clean), 0)):
         after, theirs = explained(planted.trained(data, seed=seed), nodes)

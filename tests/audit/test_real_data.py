@@ -36,7 +36,7 @@ def some_of(answers, count):
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("cora", 10),
+        ("cora", 8),
         *(pytest.param(each, 16, marks=pytest.mark.slow) for each in ("citeseer", "pubmed")),
     ],
 )

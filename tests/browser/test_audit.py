@@ -49,35 +49,35 @@ def shown(page) -> list[int]:
     return [int(row.get_attribute("data-query")) for row in page.locator(".rows tbody tr").all()]
 
 
-def test_every_number_leads_to_its_cases(page, written):
-    page.goto(written)
-    assert page.locator("#cards").inner_text().startswith("alarms\n0")
-    cells = page.locator(".confusion td a")
+def test_every_number_leads_to_its_cases(desk, written):
+    desk.goto(written)
+    assert desk.locator("#cards").inner_text().startswith("alarms\n0")
+    cells = desk.locator(".confusion td a")
     assert [cell.inner_text() for cell in cells.all()] == ["4", "4", "4", "4"]
     cells.nth(1).click()
-    page.locator("#cases").wait_for()
-    assert shown(page) == [8, 10, 12, 14]  # even ones are of class 0, and these are called 1
-    page.locator(".rows tbody tr a").first.click()
-    assert "paper 8" in page.locator("#explanation h2").inner_text().lower()
-    page.locator("#explanation nav a").first.click()
-    page.locator("#cases").wait_for()
-    assert shown(page) == [8, 10, 12, 14]
-    page.get_by_role("link", name="Show all explanations").click()
-    page.locator("#cases").wait_for(state="hidden")
-    assert len(shown(page)) == 16
+    desk.locator("#cases").wait_for()
+    assert shown(desk) == [8, 10, 12, 14]  # even ones are of class 0, and these are called 1
+    desk.locator(".rows tbody tr a").first.click()
+    assert "paper 8" in desk.locator("#explanation h2").inner_text().lower()
+    desk.locator("#explanation nav a").first.click()
+    desk.locator("#cases").wait_for()
+    assert shown(desk) == [8, 10, 12, 14]
+    desk.get_by_role("link", name="Show all explanations").click()
+    desk.locator("#cases").wait_for(state="hidden")
+    assert len(shown(desk)) == 16
 
 
-def test_findings_and_uses_lead_to_their_cases(page, written):
-    page.goto(written)
-    finding = page.locator(".finding", has_text="Most explanations of").first
+def test_findings_and_uses_lead_to_their_cases(desk, written):
+    desk.goto(written)
+    finding = desk.locator(".finding", has_text="Most explanations of").first
     assert "keep the same" in finding.inner_text()
     finding.get_by_role("link").click()
-    page.locator("#cases").wait_for()
-    assert shown(page) == [*range(8)] or shown(page) == [*range(8, 16)]
-    page.goto(written)
-    page.locator(".uses a.name").first.click()
-    page.locator("#cases").wait_for()
-    assert shown(page) == [*range(8)]
+    desk.locator("#cases").wait_for()
+    assert shown(desk) == [*range(8)] or shown(desk) == [*range(8, 16)]
+    desk.goto(written)
+    desk.locator(".uses a.name").first.click()
+    desk.locator("#cases").wait_for()
+    assert shown(desk) == [*range(8)]
 
 
 def test_everybody_can_use_it(page, written, serious):

@@ -229,19 +229,19 @@ def test_a_feature_is_taken_out_in_the_heat_map(page, address):
     assert page.locator(".heatmap tbody td.out").count() == 2
 
 
-def test_others_are_added(page, address):
-    page.goto(f"{address}#run=0&node=7")
-    verdict(page)
-    page.get_by_role("searchbox", name="Add a word").fill("4")
-    page.locator("ul.found button").first.click()
-    assert "2 papers\u00a0×\u00a04 words" in verdict(page)
-    page.get_by_role("searchbox", name="Add a paper").fill("12")
-    page.keyboard.press("ArrowDown")
-    page.wait_for_selector("ul.found button:has-text('12')")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".board .node.selected[data-node='12']")
-    assert "3 papers\u00a0×\u00a04 words" in verdict(page)
+def test_others_are_added(desk, address):
+    desk.goto(f"{address}#run=0&node=7")
+    verdict(desk)
+    desk.get_by_role("searchbox", name="Add a word").fill("4")
+    desk.locator("ul.found button").first.click()
+    assert "2 papers\u00a0×\u00a04 words" in verdict(desk)
+    desk.get_by_role("searchbox", name="Add a paper").fill("12")
+    desk.keyboard.press("ArrowDown")
+    desk.wait_for_selector("ul.found button:has-text('12')")
+    desk.keyboard.press("ArrowDown")
+    desk.keyboard.press("Enter")
+    desk.wait_for_selector(".board .node.selected[data-node='12']")
+    assert "3 papers\u00a0×\u00a04 words" in verdict(desk)
 
 
 def test_the_last_of_many_changes_is_what_is_measured(desk, address):
@@ -259,78 +259,78 @@ def test_the_last_of_many_changes_is_what_is_measured(desk, address):
     assert len(asked) < 5
 
 
-def test_a_permalink_holds_the_edited_set(page, address):
-    page.goto(f"{address}#run=0&node=8")
-    verdict(page)
-    node(page, 13).click()
-    said = verdict(page)
-    where = page.url
+def test_a_permalink_holds_the_edited_set(desk, address):
+    desk.goto(f"{address}#run=0&node=8")
+    verdict(desk)
+    node(desk, 13).click()
+    said = verdict(desk)
+    where = desk.url
     assert where.endswith("#run=0&node=8&nodes=8,9,14&features=1")
-    page.goto("about:blank")
-    page.goto(where)
-    assert verdict(page) == said
-    assert node(page, 13).get_attribute("aria-pressed") == "false"
-    page.goto(f"{address}#run=0&node=7")
-    page.wait_for_selector("h2:has-text('seven')")
-    page.go_back()
-    page.wait_for_selector("h2:has-text('Paper 8')")
-    assert verdict(page) == said
+    desk.goto("about:blank")
+    desk.goto(where)
+    assert verdict(desk) == said
+    assert node(desk, 13).get_attribute("aria-pressed") == "false"
+    desk.goto(f"{address}#run=0&node=7")
+    desk.wait_for_selector("h2:has-text('seven')")
+    desk.go_back()
+    desk.wait_for_selector("h2:has-text('Paper 8')")
+    assert verdict(desk) == said
 
 
-def test_a_new_node_is_explained_with_progress(page, address):
-    new = {1280: 31, 390: 32}[page.viewport_size["width"]]  # the server remembers what it found
-    page.goto(f"{address}#run=2")
-    page.get_by_role("searchbox", name="Open any paper").fill(str(new))
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Explain it now").click()
-    page.wait_for_selector(".progress .step")
-    page.wait_for_selector(".your-set", timeout=60_000)
-    assert page.url.endswith(f"#run=2&node={new}&method=zorro")
-    assert f"for paper {new}" in page.inner_text(".sentence")
-    page.goto("about:blank")
-    page.goto(f"{address}#run=2&node={new}")
-    page.wait_for_selector(".your-set")
-    assert page.get_by_role("button", name="Keep in the run").is_visible()
+def test_a_new_node_is_explained_with_progress(desk, address):
+    new = {1280: 31, 390: 32}[desk.viewport_size["width"]]  # the server remembers what it found
+    desk.goto(f"{address}#run=2")
+    desk.get_by_role("searchbox", name="Open any paper").fill(str(new))
+    desk.keyboard.press("Enter")
+    desk.get_by_role("button", name="Explain it now").click()
+    desk.wait_for_selector(".progress .step")
+    desk.wait_for_selector(".your-set", timeout=60_000)
+    assert desk.url.endswith(f"#run=2&node={new}&method=zorro")
+    assert f"for paper {new}" in desk.inner_text(".sentence")
+    desk.goto("about:blank")
+    desk.goto(f"{address}#run=2&node={new}")
+    desk.wait_for_selector(".your-set")
+    assert desk.get_by_role("button", name="Keep in the run").is_visible()
 
 
-def test_a_search_is_cancelled(page, address):
-    page.goto(f"{address}#run=4&node=33&method=zorro")
-    page.wait_for_selector(".progress .step")
-    page.get_by_role("button", name="Cancel").click()
-    page.wait_for_selector("text=It is not in this run.")
-    assert page.url.endswith("#run=4&node=33")
+def test_a_search_is_cancelled(desk, address):
+    desk.goto(f"{address}#run=4&node=33&method=zorro")
+    desk.wait_for_selector(".progress .step")
+    desk.get_by_role("button", name="Cancel").click()
+    desk.wait_for_selector("text=It is not in this run.")
+    assert desk.url.endswith("#run=4&node=33")
     for _ in range(100):
-        if page.evaluate("fetch('/api/health').then(a => a.json())")["jobs"] == 0:
+        if desk.evaluate("fetch('/api/health').then(a => a.json())")["jobs"] == 0:
             break
-        page.wait_for_timeout(50)
+        desk.wait_for_timeout(50)
     else:
         pytest.fail("the job goes on")
 
 
-def test_a_node_that_is_not_there_is_not_found(page, address):
-    page.goto(address)
-    page.get_by_role("searchbox", name="Open any paper").fill("41")
-    page.keyboard.press("Enter")
-    assert "There is no paper 41: they go from 0 to 39." in page.inner_text("#finder-said")
-    page.goto(f"{address}#run=0&node=9999")
-    page.wait_for_selector("text=There is no such paper in the graph.")
+def test_a_node_that_is_not_there_is_not_found(desk, address):
+    desk.goto(address)
+    desk.get_by_role("searchbox", name="Open any paper").fill("41")
+    desk.keyboard.press("Enter")
+    assert "There is no paper 41: they go from 0 to 39." in desk.inner_text("#finder-said")
+    desk.goto(f"{address}#run=0&node=9999")
+    desk.wait_for_selector("text=There is no such paper in the graph.")
 
 
 @pytest.mark.parametrize("other", ["run:1", "method:grad"])
-def test_two_explanations_are_compared_on_one_layout(page, address, other):
-    page.goto(f"{address}#run=0&node=7")
-    page.locator("[name=compare]").select_option(other)
-    page.wait_for_selector(".halves .scene >> nth=1", timeout=60_000)
-    assert f"compare={other}" in page.url
-    places = page.evaluate(
+def test_two_explanations_are_compared_on_one_layout(desk, address, other):
+    desk.goto(f"{address}#run=0&node=7")
+    desk.locator("[name=compare]").select_option(other)
+    desk.wait_for_selector(".halves .scene >> nth=1", timeout=60_000)
+    assert f"compare={other}" in desk.url
+    places = desk.evaluate(
         "[...document.querySelectorAll('.halves .scene')].map(scene => JSON.stringify("
         "[...scene.querySelectorAll('.node')].map(node => [node.dataset.node, "
         "node.getAttribute('transform')])))"
     )
     assert places[0] == places[1]
-    assert "in both" in page.inner_text(".shared")
-    page.go_back()
-    page.wait_for_selector(".your-set")
+    assert "in both" in desk.inner_text(".shared")
+    desk.go_back()
+    desk.wait_for_selector(".your-set")
 
 
 def test_several_methods_are_compared_at_once(desk, address):
@@ -351,13 +351,13 @@ def test_several_methods_are_compared_at_once(desk, address):
     assert desk.url.endswith("compare=method:gnnexplainer")
 
 
-def test_why_not_another_class(page, address):
-    page.goto(f"{address}#run=0&node=31&method=zorro")
-    page.locator("[name=why_not]").select_option(index=1)
-    page.wait_for_selector(".sentence:has-text('Why not')")
-    assert "why_not=" in page.url
-    page.locator(".chips button").first.click()
-    assert " ahead of " in verdict(page)
+def test_why_not_another_class(desk, address):
+    desk.goto(f"{address}#run=0&node=31&method=zorro")
+    desk.locator("[name=why_not]").select_option(index=1)
+    desk.wait_for_selector(".sentence:has-text('Why not')")
+    assert "why_not=" in desk.url
+    desk.locator(".chips button").first.click()
+    assert " ahead of " in verdict(desk)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "SVG", "JSON"])
@@ -410,14 +410,14 @@ def test_a_large_neighbourhood_is_capped_and_stays_smooth(page, address):
     assert page.locator(".board .node").count() == drawn + 1
 
 
-def test_without_a_model_nothing_can_be_changed(page, reading_only):
-    page.goto(f"{reading_only}#run=0&node=7")
-    page.wait_for_selector(".sentence")
-    assert "For reading only" in page.inner_text("#reading-only")
-    assert page.locator(".your-set, .adder, .toggle, [name=why_not]").count() == 0
-    page.goto(f"{reading_only}#run=0&node=9")
-    page.wait_for_selector("text=It is not in this run.")
-    assert page.get_by_role("button", name="Explain it now").count() == 0
+def test_without_a_model_nothing_can_be_changed(desk, reading_only):
+    desk.goto(f"{reading_only}#run=0&node=7")
+    desk.wait_for_selector(".sentence")
+    assert "For reading only" in desk.inner_text("#reading-only")
+    assert desk.locator(".your-set, .adder, .toggle, [name=why_not]").count() == 0
+    desk.goto(f"{reading_only}#run=0&node=9")
+    desk.wait_for_selector("text=It is not in this run.")
+    assert desk.get_by_role("button", name="Explain it now").count() == 0
 
 
 def test_what_the_server_refuses_is_said_in_place(desk, address):
@@ -593,31 +593,31 @@ def test_control_z_steps_back(desk, address):
     assert desk.locator(".your-set.changed").count() == 1
 
 
-def test_filters_are_in_the_address(page, address):
-    page.goto(f"{address}#run=0&only.status=budget+exhausted")
-    rows = page.locator(".rows tbody tr")
+def test_filters_are_in_the_address(desk, address):
+    desk.goto(f"{address}#run=0&only.status=budget+exhausted")
+    rows = desk.locator(".rows tbody tr")
     rows.first.wait_for()
     assert [row.get_attribute("data-query") for row in rows.all()] == ["20"]
-    page.locator("select[name=status]").select_option("")
-    page.locator("input[name=fidelity]").fill("0.95")
-    expect(page).to_have_url(re.compile(r"only\.fidelity=0\.95"))
+    desk.locator("select[name=status]").select_option("")
+    desk.locator("input[name=fidelity]").fill("0.95")
+    expect(desk).to_have_url(re.compile(r"only\.fidelity=0\.95"))
     assert rows.count() == 0
-    page.locator("input[name=fidelity]").fill("0.9")
-    page.locator("select[name=truth]").select_option("1")
+    desk.locator("input[name=fidelity]").fill("0.9")
+    desk.locator("select[name=truth]").select_option("1")
     assert [row.get_attribute("data-query") for row in rows.all()] == ["7"]
 
 
-def test_what_is_not_explained_is_shown_before_and_stays_in_the_table(page, address):
-    page.goto(f"{address}#run=0&node=11")
-    page.locator(".offer .board svg").wait_for()
-    assert "The model says" in page.locator(".offer").inner_text()
-    page.get_by_role("button", name="Explain it now").click()
-    page.locator(".sentence").wait_for()
-    page.get_by_role("link", name="← All explanations").click()
-    page.locator(".rows tbody tr[data-query='11']").wait_for()
-    page.locator(".rows tbody tr[data-query='11'] a").click()
-    page.locator(".sentence").wait_for()
-    assert "11" in page.locator("#explanation h2").inner_text()
+def test_what_is_not_explained_is_shown_before_and_stays_in_the_table(desk, address):
+    desk.goto(f"{address}#run=0&node=11")
+    desk.locator(".offer .board svg").wait_for()
+    assert "The model says" in desk.locator(".offer").inner_text()
+    desk.get_by_role("button", name="Explain it now").click()
+    desk.locator(".sentence").wait_for()
+    desk.get_by_role("link", name="← All explanations").click()
+    desk.locator(".rows tbody tr[data-query='11']").wait_for()
+    desk.locator(".rows tbody tr[data-query='11'] a").click()
+    desk.locator(".sentence").wait_for()
+    assert "11" in desk.locator("#explanation h2").inner_text()
 
 
 def test_rows_are_saved_as_csv(desk, address, tmp_path):

@@ -128,14 +128,14 @@ def test_a_group_of_types_is_taken_in(desk, address):
     assert desk.url.endswith("&nodes=6,7&features=2,0")
 
 
-def test_another_graph_is_explained(page, address):
-    page.goto(f"{address}#run=0")
-    page.get_by_role("searchbox", name="Open any molecule").fill("6")
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Explain it now").click()
-    page.wait_for_selector(".your-set", timeout=60_000)
-    assert page.url.endswith("#run=0&graph=6&method=zorro")
-    assert "for molecule 6" in page.inner_text(".sentence")
+def test_another_graph_is_explained(desk, address):
+    desk.goto(f"{address}#run=0")
+    desk.get_by_role("searchbox", name="Open any molecule").fill("6")
+    desk.keyboard.press("Enter")
+    desk.get_by_role("button", name="Explain it now").click()
+    desk.wait_for_selector(".your-set", timeout=60_000)
+    assert desk.url.endswith("#run=0&graph=6&method=zorro")
+    assert "for molecule 6" in desk.inner_text(".sentence")
 
 
 def test_why_not_and_compare(desk, address):

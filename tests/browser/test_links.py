@@ -81,14 +81,14 @@ def test_a_report_names_links_by_their_ends_and_people_can_use_it(page, serious,
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_a_report_says_what_links_are_ahead_of(page, serious, written):
-    page.goto(f"{written}/1.html")
-    assert "ahead of 2 others" in page.inner_text(".rows")
-    page.goto(f"{written}/1.html#link=6-11")
-    drawn(page, " .rival")
-    assert "The model puts the link 6–11 ahead of 2 others" in page.inner_text(".sentence")
-    assert "6 – 20, 6 – 30" in page.inner_text("#explanation").replace("\u00a0", " ")
-    assert serious(page) == []
+def test_a_report_says_what_links_are_ahead_of(desk, serious, written):
+    desk.goto(f"{written}/1.html")
+    assert "ahead of 2 others" in desk.inner_text(".rows")
+    desk.goto(f"{written}/1.html#link=6-11")
+    drawn(desk, " .rival")
+    assert "The model puts the link 6–11 ahead of 2 others" in desk.inner_text(".sentence")
+    assert "6 – 20, 6 – 30" in desk.inner_text("#explanation").replace("\u00a0", " ")
+    assert serious(desk) == []
 
 
 def test_a_set_is_changed_by_clicks(explorer, desk, serious):

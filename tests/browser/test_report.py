@@ -78,14 +78,14 @@ def test_rows_are_sorted(page, written):
         ("class", "1", [7, 8, 20, 21, 22, 23]),
     ],
 )
-def test_rows_are_filtered(page, written, name, value, expected):
-    page.goto(written)
-    field = page.locator(f"[name={name}]")
+def test_rows_are_filtered(desk, written, name, value, expected):
+    desk.goto(written)
+    field = desk.locator(f"[name={name}]")
     if field.evaluate("field => field.tagName") == "SELECT":
         field.select_option(value)
     else:
         field.fill(value)
-    assert shown(page) == expected
+    assert shown(desk) == expected
 
 
 def test_an_explanation_opens_by_keyboard_and_goes_back(page, written):
@@ -105,27 +105,27 @@ def test_an_explanation_opens_by_keyboard_and_goes_back(page, written):
     page.wait_for_selector("#explanation:not([hidden])")
 
 
-def test_next_follows_the_table(page, written):
-    page.goto(written)
-    page.locator("[name=nodes]").fill("2")
-    page.locator("tr[data-query='7'] a").click()
-    page.get_by_role("link", name="Next").click()
-    page.wait_for_url("**#node=20")
+def test_next_follows_the_table(desk, written):
+    desk.goto(written)
+    desk.locator("[name=nodes]").fill("2")
+    desk.locator("tr[data-query='7'] a").click()
+    desk.get_by_role("link", name="Next").click()
+    desk.wait_for_url("**#node=20")
 
 
-def test_a_permalink_opens_an_explanation_with_its_alternatives(page, written):
-    page.goto(f"{written}#node=7")
-    said = page.locator(".sentence").inner_text()
+def test_a_permalink_opens_an_explanation_with_its_alternatives(desk, written):
+    desk.goto(f"{written}#node=7")
+    said = desk.locator(".sentence").inner_text()
     assert said.startswith("The model says yes <img")
     assert "Keeping 2 papers\u00a0×\u00a03 words fixed keeps that answer" in said
-    assert page.locator(".alternatives li").count() == 1
-    assert page.locator(".scene .node.selected").count() == 2
+    assert desk.locator(".alternatives li").count() == 1
+    assert desk.locator(".scene .node.selected").count() == 2
 
 
 @pytest.mark.parametrize("node", [20, 21, 22, 23])
-def test_what_is_not_certified_is_said(page, written, node):
-    page.goto(f"{written}#node={node}")
-    assert "Nothing is proved" in page.locator(".sentence").inner_text()
+def test_what_is_not_certified_is_said(desk, written, node):
+    desk.goto(f"{written}#node={node}")
+    assert "Nothing is proved" in desk.locator(".sentence").inner_text()
 
 
 @pytest.mark.parametrize("where", ["", "#node=7"])
@@ -140,23 +140,23 @@ def test_axe_finds_nothing_serious(page, serious, written, where):
     assert serious(page) == []
 
 
-def test_without_the_graph_the_page_says_so(page, tmp_path):
+def test_without_the_graph_the_page_says_so(desk, tmp_path):
     run = made_run(tmp_path / "run", [made_explanation()], graph=ring())
     report.write(run, tmp_path / "report.html")
-    page.goto((tmp_path / "report.html").as_uri())
-    assert "so that it shows neither neighbourhoods nor values" in page.inner_text("#meaning")
-    page.locator(".rows a").click()
-    page.wait_for_selector("#explanation:not([hidden])")
-    assert "The neighbourhood is not drawn" in page.inner_text("#explanation")
-    assert page.locator(".scene").count() == 0
+    desk.goto((tmp_path / "report.html").as_uri())
+    assert "so that it shows neither neighbourhoods nor values" in desk.inner_text("#meaning")
+    desk.locator(".rows a").click()
+    desk.wait_for_selector("#explanation:not([hidden])")
+    assert "The neighbourhood is not drawn" in desk.inner_text("#explanation")
+    assert desk.locator(".scene").count() == 0
 
 
-def test_a_run_that_explained_nothing_opens(page, tmp_path):
+def test_a_run_that_explained_nothing_opens(desk, tmp_path):
     run = made_run(tmp_path / "run", [], graph=ring(), failures={3: "it broke"})
     report.write(run, tmp_path / "report.html")
-    page.goto(f"{(tmp_path / 'report.html').as_uri()}#node=3")
-    assert "Nothing has been explained yet" in page.inner_text("main")
-    assert "Node 3: it broke" in page.inner_text("#failures")
+    desk.goto(f"{(tmp_path / 'report.html').as_uri()}#node=3")
+    assert "Nothing has been explained yet" in desk.inner_text("main")
+    assert "Node 3: it broke" in desk.inner_text("#failures")
 
 
 def test_nothing_jumps_while_the_page_opens(page, written):
@@ -169,7 +169,7 @@ def test_nothing_jumps_while_the_page_opens(page, written):
     assert page.evaluate("window.jumped") == 0
 
 
-def test_300_explanations_open(page, tmp_path):
+def test_300_explanations_open(desk, tmp_path):
     graph = ring(2708, 1433)
     explanations = [
         made_explanation(
@@ -182,6 +182,6 @@ def test_300_explanations_open(page, tmp_path):
     ]
     run = made_run(tmp_path / "run", explanations, graph=graph)
     report.write(run, tmp_path / "report.html", **graph)
-    page.goto((tmp_path / "report.html").as_uri())
-    page.wait_for_selector(".rows tbody tr")
-    assert "300" in page.locator("#cards").inner_text()
+    desk.goto((tmp_path / "report.html").as_uri())
+    desk.wait_for_selector(".rows tbody tr")
+    assert "300" in desk.locator("#cards").inner_text()

@@ -92,24 +92,24 @@ def test_rows_are_sorted_and_filtered_by_value(desk, written):
     assert queries(desk) == [0, 1]
 
 
-def test_the_output_is_seen_to_land_elsewhere_when_an_atom_is_taken_out(page, address):
-    page.goto(address)
-    page.goto(f"{address.split('?')[0]}#run=0&graph=4")
-    before = landed(page)
+def test_the_output_is_seen_to_land_elsewhere_when_an_atom_is_taken_out(desk, address):
+    desk.goto(address)
+    desk.goto(f"{address.split('?')[0]}#run=0&graph=4")
+    before = landed(desk)
     assert sum(before) == 200
-    page.locator(".board .node.selected").last.click()
-    page.wait_for_selector(".your-set.changed:not(.measuring)")
-    after = landed(page)
+    desk.locator(".board .node.selected").last.click()
+    desk.wait_for_selector(".your-set.changed:not(.measuring)")
+    after = landed(desk)
     assert sum(after) == 200
     assert after[0] < before[0]
-    share = re.match(r"\d+", page.inner_text(".verdict strong"))
+    share = re.match(r"\d+", desk.inner_text(".verdict strong"))
     assert share is not None
     assert int(share[0]) == pytest.approx(after[0] / 2, abs=0.6)
-    assert "keep the value between" in page.inner_text(".verdict")
-    assert page.locator("[name=why_not]").count() == 0
-    page.get_by_role("button", name="Reset").click()
-    page.wait_for_selector(".your-set:not(.changed)")
-    assert "class" not in page.inner_text("body").lower()
+    assert "keep the value between" in desk.inner_text(".verdict")
+    assert desk.locator("[name=why_not]").count() == 0
+    desk.get_by_role("button", name="Reset").click()
+    desk.wait_for_selector(".your-set:not(.changed)")
+    assert "class" not in desk.inner_text("body").lower()
 
 
 def test_another_value_is_explained(desk, address):
