@@ -55,6 +55,18 @@ class NormalisesOverAllNodes(nn.Module):
         return self.second(hidden, edge_index)
 
 
+class ShortensLargeGraphs(nn.Module):
+    """Another answer where there are many nodes, as there are in a large batch of copies."""
+
+    def __init__(self, features, classes):
+        super().__init__()
+        self.layer = GraphConv(features, classes)
+
+    def forward(self, x, edge_index):
+        scores = self.layer(x, edge_index)
+        return scores if x.size(0) < 3000 else scores.flip(1)
+
+
 class SumOfNeighbours(MessagePassing):
     """Class 1 where a node's value and its neighbours' add up to 0 or more."""
 
@@ -224,6 +236,16 @@ def test_a_model_that_mixes_copies_is_run_one_by_one(caplog):
     base = some_selection(evaluator)
     expected = one_by_one(model, evaluator, base, {}, noise_of(evaluator, x))
     assert torch.equal(evaluator.hits(base), expected)
+    assert "one by one" in caplog.text
+
+
+def test_a_model_that_does_something_else_with_many_nodes_is_run_one_by_one(caplog):
+    x, edge_index = a_graph(seed=2)
+    model = ShortensLargeGraphs(6, 3)
+    evaluator = evaluator_of(model, x, edge_index, memory=1 << 28, samples=range(600))
+    assert 600 * evaluator.graph.x.size(0) > 3000 > 129 * evaluator.graph.x.size(0)
+    expected = one_by_one(model, evaluator, evaluator.nothing, {}, noise_of(evaluator, x))
+    assert torch.equal(evaluator.hits(evaluator.nothing), expected)
     assert "one by one" in caplog.text
 
 

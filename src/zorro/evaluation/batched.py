@@ -525,9 +525,11 @@ class BatchedEvaluator(Evaluator):
                 for one in each
             ]
         )
+        # As many as ever run together: how many nodes there are may be what a model looks at.
+        again = torch.arange(self._copies, device=self.device) % len(each)
         try:
-            together = self._run_copies(inputs, edges)
-            independent = self._predictor.same(together, alone)
+            together = self._run_copies(inputs[again], None if edges is None else edges.part(again))
+            independent = self._predictor.same(together, alone[again])
         except ModelError:  # it takes so many nodes and no more
             independent = False
         if not independent:
