@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,37 +47,79 @@ def _nothing_found_yet():
         served._found.clear()
 
 
+@pytest.fixture(scope="session")
+def windows() -> dict:
+    """Windows by size, for one test after the other: opening one takes longer than most tests."""
+    return {}
+
+
 @pytest.fixture(params=SIZES)
-def page(request, browser):
+def page(request, browser, windows):
     """A page on a desk or on a phone."""
-    yield from opened(browser, request, request.param)
+    yield from lent(request, browser, windows, request.param)
 
 
 @pytest.fixture
-def desk(request, browser):
+def desk(request, browser, windows):
     """A page on a desk."""
-    yield from opened(browser, request, "desk")
+    yield from lent(request, browser, windows, "desk")
 
 
-def opened(browser, request, size):
-    """A page that must stay free of errors and ask only for what its module allows."""
-    width, scheme = SIZES[size]
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    page.set_default_timeout(15_000)
+def lent(request, browser, windows, size):
+    """A window that others have had, or a new one; who left something wrong does not return it."""
+    window = windows.pop(size, None) or new_window(browser, size)
+    window.set_viewport_size(viewport(size))
+    window.emulate_media(media="null", color_scheme=SIZES[size][1])
+    window.mouse.move(0, 0)
+    with watched(window, request):
+        yield window
+    windows[size] = window
+
+
+@pytest.fixture(params=SIZES)
+def own_page(request, browser):
+    """A page that no other test has, for scripts that would stay in it."""
+    own = new_window(browser, request.param)
+    with watched(own, request):
+        yield own
+    own.context.close()
+
+
+def new_window(browser, size):
+    """An empty page with nothing from others."""
+    window = browser.new_context(viewport=viewport(size), color_scheme=SIZES[size][1]).new_page()
+    window.set_default_timeout(15_000)
+    return window
+
+
+def viewport(size):
+    return {"width": SIZES[size][0], "height": 900}
+
+
+@contextmanager
+def watched(window, request):
+    """A window that must stay free of errors and ask only for what the test's module allows."""
     wrong: list[str] = []
-    page.on("console", lambda message: wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "request",
-        lambda asked: asked.url.startswith(request.module.ALLOWED) or wrong.append(asked.url),
-    )
-    yield page
-    if SCREENSHOTS:
-        name = re.sub(r"\W+", "-", f"{request.module.__name__}-{request.node.name}").strip("-")
-        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
-    hacked = page.evaluate("window.hacked")
-    context.close()
+    heard = {
+        "console": lambda message: wrong.append(message.text),
+        "pageerror": lambda error: wrong.append(str(error)),
+        "request": lambda asked: (
+            asked.url.startswith(request.module.ALLOWED) or wrong.append(asked.url)
+        ),
+    }
+    for event, hear in heard.items():
+        window.on(event, hear)
+    try:
+        yield
+        if SCREENSHOTS:
+            name = re.sub(r"\W+", "-", f"{request.module.__name__}-{request.node.name}").strip("-")
+            window.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
+        hacked = window.evaluate("window.hacked")
+    finally:
+        for event, hear in heard.items():
+            window.remove_listener(event, hear)
+        window.goto("about:blank")
+        window.context.clear_cookies()
     assert wrong == []
     assert hacked is None
 

@@ -568,15 +568,15 @@ def test_axe_finds_nothing_serious_and_nothing_is_too_wide(page, serious, addres
 
 
 @pytest.mark.parametrize("where", VIEWS[:3])
-def test_nothing_jumps(page, address, where):
-    page.add_init_script(
+def test_nothing_jumps(own_page, address, where):
+    own_page.add_init_script(
         "window.jumped = 0; new PerformanceObserver(list => list.getEntries().forEach("
         "entry => window.jumped += entry.hadRecentInput ? 0 : entry.value))"
         ".observe({type: 'layout-shift', buffered: true})"
     )
-    page.goto(address + where)
-    page.wait_for_timeout(600)
-    assert page.evaluate("window.jumped") < 0.01
+    own_page.goto(address + where)
+    own_page.wait_for_timeout(600)
+    assert own_page.evaluate("window.jumped") < 0.01
 
 
 def test_control_z_steps_back(desk, address):

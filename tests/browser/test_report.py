@@ -159,14 +159,14 @@ def test_a_run_that_explained_nothing_opens(desk, tmp_path):
     assert "Node 3: it broke" in desk.inner_text("#failures")
 
 
-def test_nothing_jumps_while_the_page_opens(page, written):
-    page.add_init_script(
+def test_nothing_jumps_while_the_page_opens(own_page, written):
+    own_page.add_init_script(
         "window.jumped = 0; new PerformanceObserver(list => list.getEntries().forEach("
         "entry => window.jumped += entry.value)).observe({type: 'layout-shift', buffered: true})"
     )
-    page.goto(f"{written}#node=7")
-    page.wait_for_timeout(200)
-    assert page.evaluate("window.jumped") == 0
+    own_page.goto(f"{written}#node=7")
+    own_page.wait_for_timeout(200)
+    assert own_page.evaluate("window.jumped") == 0
 
 
 def test_300_explanations_open(desk, tmp_path):
