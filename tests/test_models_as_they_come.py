@@ -463,6 +463,38 @@ def test_a_model_that_writes_to_its_inputs_leaves_them_as_they_were(graph, evalu
         assert torch.equal(tensor, copy)
 
 
+class LooksAtTypes(nn.Module):
+    """Turns what is too large round, and not where something stands for a tensor, as in a trace."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = gnn.SAGEConv(FEATURES, CLASSES, aggr="sum")
+
+    def forward(self, x, edge_index):
+        scores = self.layer(x, edge_index)
+        if isinstance(scores, torch.Tensor):
+            scores = torch.where(scores > 50, -scores, scores)
+        return scores
+
+
+def test_a_trace_that_is_wrong_in_few_samples_is_given_up(graph):
+    x, edge_index = graph
+    x = x.clone()
+    x[:, 0] = torch.arange(NODES) == NODES - 1  # one of them has it, so that 1 draw of 24 does
+    model = trained(LooksAtTypes())
+    with torch.no_grad():
+        model.layer.lin_r.weight[:, 0] = torch.tensor([0.0, 0.0, 100.0])
+        model.layer.lin_l.weight[:, 0] = 0
+    zorro = Zorro(model, x, edge_index, **QUICK)
+    found = [zorro.explain(query) for query in QUERIES]
+    assert all("its traced scores" in explanation.evaluator_reason for explanation in found)
+    assert all(as_a_loop_finds(model, x, edge_index, explanation) for explanation in found)
+    strict = Zorro(model, x, edge_index, evaluator="traced", **QUICK)
+    for query in QUERIES:
+        with pytest.raises(ModelError, match=r"its traced scores .* are not the model's"):
+            strict.explain(query)
+
+
 class Activated(nn.Module):
     """Two layers, whose outputs are written to or not."""
 
