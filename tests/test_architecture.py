@@ -42,8 +42,8 @@ INSIDE = {
     "question": "agreement event query decision readout asking reading parameters options",
     "evaluation": "evidence estimate evaluator toggles batched traced choice bench",
     "evaluation.traced": (
-        "unserved presence seen change terms feature_view looked_up edges attention heard plan "
-        "patterns tables rows typed layers program tabulating tracer entries_of_columns "
+        "unserved missed presence seen change terms feature_view looked_up edges attention heard "
+        "plan patterns tables rows typed layers program tabulating tracer entries_of_columns "
         "changed_input entry linear_terms heard_entry heard_changes heard_terms evaluator check"
     ),
     "search": (

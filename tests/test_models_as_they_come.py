@@ -432,6 +432,69 @@ def test_open_signatures_are_traced(graph: tuple[Any, Any], make, kwargs):
     assert as_a_loop_finds(model, *graph, explanation, **kwargs)
 
 
+class WritesToItsInputs(Net):
+    """Scales the features and the weights, and turns the edges round, where they stand."""
+
+    def forward(self, x, edge_index, edge_weight):  # type: ignore[override]
+        x.mul_(2).sub_(0.3)
+        edge_weight /= 1 + edge_weight.max()
+        edge_index.copy_(edge_index.flip(0))
+        down = edge_index[0] < edge_index[1]
+        return self.one(x, edge_index[:, down], edge_weight[down])[:, :CLASSES]
+
+
+@pytest.mark.parametrize("evaluator", ["auto", "any-model"])
+def test_a_model_that_writes_to_its_inputs_leaves_them_as_they_were(graph, evaluator):
+    model = trained(WritesToItsInputs())
+    x, edge_index = graph
+    weight = torch.linspace(0.1, 2, edge_index.size(1))
+    before = [tensor.clone() for tensor in (x, edge_index, weight)]
+    zorro = Zorro(
+        model, x, edge_index, model_kwargs={"edge_weight": weight}, evaluator=evaluator, **QUICK
+    )
+
+    def called(x, edge_index):
+        return model(x.clone(), edge_index.clone(), weight.clone())
+
+    found = [zorro.explain(query) for query in QUERIES]
+    assert any(explanation.features for explanation in found)
+    assert all(as_a_loop_finds(called, x, edge_index, explanation) for explanation in found)
+    for tensor, copy in zip((x, edge_index, weight), before, strict=True):
+        assert torch.equal(tensor, copy)
+
+
+class LooksAtTypes(nn.Module):
+    """Turns what is too large round, and not where something stands for a tensor, as in a trace."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = gnn.SAGEConv(FEATURES, CLASSES, aggr="sum")
+
+    def forward(self, x, edge_index):
+        scores = self.layer(x, edge_index)
+        if isinstance(scores, torch.Tensor):
+            scores = torch.where(scores > 50, -scores, scores)
+        return scores
+
+
+def test_a_trace_that_is_wrong_in_few_samples_is_given_up(graph):
+    x, edge_index = graph
+    x = x.clone()
+    x[:, 0] = torch.arange(NODES) == NODES - 1  # one of them has it, so that 1 draw of 24 does
+    model = trained(LooksAtTypes())
+    with torch.no_grad():
+        model.layer.lin_r.weight[:, 0] = torch.tensor([0.0, 0.0, 100.0])
+        model.layer.lin_l.weight[:, 0] = 0
+    zorro = Zorro(model, x, edge_index, **QUICK)
+    found = [zorro.explain(query) for query in QUERIES]
+    assert any("its traced scores" in explanation.evaluator_reason for explanation in found)
+    assert all(as_a_loop_finds(model, x, edge_index, explanation) for explanation in found)
+    strict = Zorro(model, x, edge_index, evaluator="traced", **QUICK)
+    for query in (each.node for each in found if each.evaluator_reason):
+        with pytest.raises(ModelError, match=r"its traced scores .* are not the model's"):
+            strict.explain(query)
+
+
 class Activated(nn.Module):
     """Two layers, whose outputs are written to or not."""
 

@@ -114,6 +114,24 @@ def test_both_evaluators_find_the_same(regressor):
     assert one.steps == other.steps
 
 
+class FromAfar(nn.Module):
+    """A large value of each node's own, and a little of all nodes'."""
+
+    def forward(self, x, edge_index):
+        return 1e5 + 0.01 * x[:, :1] + 4 * x[:, 1:2].mean()
+
+
+def test_a_tolerance_that_is_no_more_than_a_rounding_is_refused(regressor):
+    _, x, edge_index = regressor
+    with pytest.raises(InputError, match=r"tolerance: expected more than 0\.76, .*double\(\)"):
+        Zorro(FromAfar(), x, edge_index, tolerance=0.1).explain(0)
+    model, finer = FromAfar(), x.double()
+    explanation = Zorro(model, finer, edge_index, tau=0.8, tolerance=0.1, max_seconds=5).explain(0)
+    assert explanation.graph.candidates == len(x)
+    stayed, samples = plain_share(model, finer, edge_index, 0, explanation)
+    assert not explanation.certified or binomtest(stayed, samples, 0.8, "less").pvalue > 1e-4
+
+
 def test_the_least_tolerance_would_be_certified_and_no_much_smaller_one(regressor):
     model, x, edge_index = regressor
     explanation = Zorro(model, x, edge_index, tau=0.8, tolerance_share=0.5).explain(20)

@@ -413,7 +413,7 @@ def compare(traced, batched, *, gains=True, seed=0):
     for number, selection in enumerate(selections):
         rows, columns = torch.arange(number % 2, n, 2), torch.arange(number % 2, d, 2)
         same(traced.scores(selection), batched.scores(selection))
-        first, scores = traced.first(3, selection)
+        first, scores = traced.some(range(3), selection)
         assert torch.equal(first.x, batched.inputs(selection)[:3])
         same(scores, batched.scores(selection)[:3])
         same(
@@ -829,6 +829,97 @@ REFUSED = {
         lambda a, b: gnn.GeneralConv(a, b, attention=True, attention_type="dot_product")
     ),
 }
+
+
+OUTLIER = 1e6  # what no sample reaches: that something would happen there has to be read off
+
+
+def without_outliers(*given):
+    """Return the last of what a hook is given, without what is too large."""
+    return given[-1].masked_fill(given[-1].abs() > OUTLIER, 0.0)
+
+
+class LateWriting(Plain):
+    """Writes to a hidden value by a step whose result is dropped."""
+
+    def __init__(self, write):
+        super().__init__(gnn.GCNConv(FEATURES, HIDDEN), gnn.GCNConv(HIDDEN, CLASSES), HIDDEN)
+        self.write, self.act = write, nn.Hardtanh(-OUTLIER, OUTLIER, inplace=True)
+
+    def forward(self, x, edge_index):
+        hidden = self.first(x, edge_index)
+        self.write(self, hidden, edge_index)
+        return self.second(hidden, edge_index)
+
+
+class CallsItself(LateWriting):
+    def __init__(self):
+        super().__init__(lambda *_: None)
+
+    def __call__(self, x, edge_index):
+        return without_outliers(super().__call__(x, edge_index))
+
+
+def changed(change):
+    """Return a maker of a model of two layers that something is done to."""
+
+    def made():
+        model = two(gnn.GCNConv)
+        change(model)
+        return model
+
+    return made
+
+
+def with_another(name):
+    def change(layer):
+        of_class = getattr(layer, name)
+        setattr(layer, name, lambda *args, **kwargs: without_outliers(of_class(*args, **kwargs)))
+
+    return change
+
+
+ADDED = {
+    "Plain has hooks": changed(lambda model: model.register_forward_hook(without_outliers)),
+    "GCNConv first has hooks": changed(
+        lambda model: model.first.register_forward_hook(without_outliers)
+    ),
+    "GCNConv second has hooks": changed(
+        lambda model: model.second.register_message_forward_hook(without_outliers)
+    ),
+    "Linear first.lin has hooks": changed(
+        lambda model: model.first.lin.register_forward_hook(without_outliers)
+    ),
+    "Plain has another forward()": changed(with_another("forward")),
+    "GCNConv first has another forward()": changed(lambda m: with_another("forward")(m.first)),
+    "GCNConv second has another message()": changed(lambda m: with_another("message")(m.second)),
+    "CallsItself has a __call__()": CallsItself,
+    "clamp_ writes to first": lambda: LateWriting(lambda _, h, edges: h.clamp_(max=OUTLIER)),
+    "hardtanh writes to first": lambda: LateWriting(
+        lambda _, h, edges: functional.hardtanh(h, -OUTLIER, OUTLIER, inplace=True)
+    ),
+    "act writes to first": lambda: LateWriting(lambda model, h, edges: model.act(h)),
+    "clamp_ writes to view": lambda: LateWriting(
+        lambda _, h, edges: h.view(-1, HIDDEN).clamp_(max=OUTLIER)
+    ),
+    "clamp_ writes to edge_index": lambda: LateWriting(lambda _, h, edges: edges.clamp_(max=1000)),
+}
+
+
+@pytest.mark.parametrize("reason", ADDED)
+def test_what_a_trace_does_not_tell_is_no_part_of_it(reason, caplog):
+    caplog.set_level(logging.INFO)
+    chosen, _ = both(settle(ADDED[reason]()), *a_graph(seed=4), query=7, wanted="auto")
+    assert chosen.name == "any-model"
+    assert reason in caplog.text
+
+
+@pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.parametrizations.weight_norm])
+def test_hooks_that_see_to_weights_are_in_them(norm):
+    model = two(gnn.SAGEConv)
+    model.first.lin_l = norm(nn.Linear(FEATURES, HIDDEN))
+    traced, batched = both(settle(model), *a_graph(seed=4), query=7)
+    compare(traced, batched)
 
 
 @pytest.mark.parametrize("reason", REFUSED)

@@ -35,6 +35,7 @@ _TRIED_SAMPLES = 3  # on which a column without a gradient is tried
 _UNLIKE = 3
 _MOST_UNLIKE = 128
 _NUMBERS_ALONE = 1 << 22
+_MOST_COPIES = 1 << 10  # in a batch, however small they are: that many have been looked at together
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class BatchedEvaluator(Evaluator):
         inputs = 3 * graph.x.size(0) * a_row
         usual = inputs + 512 * (columns + graph.x.size(0))
         self._bytes_per_copy = max(usual, inputs + 2 * columns * a_row)
-        self._copies = max(1, memory // 2 // self._bytes_per_copy)
+        self._copies = max(1, min(_MOST_COPIES, memory // 2 // self._bytes_per_copy))
         if graph.x.device.type == "cpu":
             self._copies = max(1, min(self._copies, _CPU_BATCH // usual))
         noise_bytes = 2 * self._x.numel() * self._x.element_size()
@@ -525,13 +526,11 @@ class BatchedEvaluator(Evaluator):
                 for one in each
             ]
         )
-        # As many as ever run together: how many nodes there are may be what a model looks at.
-        again = torch.arange(self._copies, device=self.device) % len(each)
-        try:
-            together = self._run_copies(inputs[again], None if edges is None else edges.part(again))
-            independent = self._predictor.same(together, alone[again])
-        except ModelError:  # it takes so many nodes and no more
-            independent = False
+        # Then as many as ever run together: a model may look at how many nodes there are.
+        independent = all(
+            self._are_alike_together(inputs, edges, alone, count)
+            for count in sorted({len(each), self._copies})
+        )
         if not independent:
             logger.warning(
                 "%s: copies of the graph in one batch influence each other, so samples are run "
@@ -539,6 +538,17 @@ class BatchedEvaluator(Evaluator):
                 self.graph.asked,
             )
         return independent
+
+    def _are_alike_together(
+        self, inputs: Tensor, edges: EdgesOfSamples | None, alone: Tensor, count: int
+    ) -> bool:
+        """Whether inputs (b, n, d) give what they gave alone, (b, C), as so many in one batch."""
+        which = torch.arange(count, device=self.device) % inputs.size(0)
+        try:
+            scores = self._run_copies(inputs[which], None if edges is None else edges.part(which))
+        except ModelError:  # it takes so many nodes and no more
+            return False
+        return self._predictor.same(scores, alone[which])
 
     def _unlike_copies(self) -> tuple[Tensor, EdgesOfSamples | None]:
         """Return inputs (b, n, d), and edges where they may differ, that are not alike.

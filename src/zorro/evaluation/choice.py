@@ -117,13 +117,20 @@ class EvaluatorChoice:
     ) -> tuple[Program | None, str]:
         """Return the model's program for a query, compared with the model once, or why not."""
         if self._checked is not None and self._checked[0] is graph:
+            known = self._checked[1]
+            if known is not None and known.refuted:
+                # Of this query alone: what others get must not depend on their order.
+                self._refuse_or_log(graph, known.refuted)
+                self._checked = (graph, None, known.refuted)
             return self._checked[1:]
         self._forget_if_changed()
         program = None
         reason = "it was asked for" if self._wanted == "any-model" else self._reason
         if edges is not None:
             reason = reason or edges.why_not_traced
-        if not reason:
+        if reason:
+            self._refuse_or_log(graph, reason)
+        else:
             try:
                 if self._traced is None:
                     self._traced = self._trace(graph)

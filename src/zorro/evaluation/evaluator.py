@@ -99,6 +99,13 @@ class Evaluator(ABC):
         perturbed = Perturbed(few.inputs(selection), few.edges_under(selection))
         return perturbed, few.scores(selection)
 
+    def is_unlike_the_model(self, selection: Selection) -> bool:
+        """Whether samples under a selection are seen to be scored in another way than the model's.
+
+        Who asks for an evaluator anew then gets one that runs the model.
+        """
+        return False
+
     def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
 

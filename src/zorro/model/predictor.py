@@ -26,6 +26,7 @@ class Predictor:
 
     The caller's model is left as it was: the training flag of every submodule, parameters,
     buffers, gradients, and the normalised adjacency that layers built with `cached=True` remember.
+    So are the tensors that it is given, whatever it writes to them.
     Plain attributes that the forward pass sets (`self.last = …`) cannot all be known and stay.
 
     Args:
@@ -66,9 +67,11 @@ class Predictor:
         masks: AbstractContextManager[None] = nullcontext()
         if message_mask is not None:
             masks = message_masks(self.model, message_mask, edge_index)
+        # Copies: a model may write to what it is given.
+        given = {name: _copied(value) for name, value in kwargs.items()}
         with undisturbed(self.model), torch.set_grad_enabled(differentiable), masks:
             try:
-                output = self.model(x, edge_index, **kwargs)
+                output = self.model(_copied(x), _copied(edge_index), **given)
             except (torch.OutOfMemoryError, InputError, ModelError):
                 raise
             except Exception as error:
@@ -135,6 +138,10 @@ class Predictor:
                 f"it returned {tuple(output.shape)}{self._hint(nodes)}"
             )
         return self.read(output)
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 def probabilities(scores: Tensor) -> Tensor:

@@ -18,6 +18,19 @@ def tolerance(dtype: torch.dtype) -> float:
     return max(_TOLERANCE, _ROUNDINGS * torch.finfo(dtype).eps)
 
 
+def unseen(score: Tensor) -> float:
+    """Return up to what difference scores of a size are taken for equal, however little decides.
+
+    Args:
+        score: one, of no dimension.
+    """
+    if not score.is_floating_point():
+        return 0.0
+    size = abs(float(score))
+    last_digits = _LAST_DIGITS * torch.finfo(score.dtype).eps * size
+    return min(last_digits, tolerance(score.dtype) * (1 + size))
+
+
 def close(one: Tensor, other: Tensor, *, spread: Tensor | None = None) -> bool:
     """Whether scores (…, C) are equal up to rounding.
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from zorro.arguments import check_choice, whole_number
 from zorro.errors import InputError, ModelError
-from zorro.question.agreement import tolerance
+from zorro.question.agreement import tolerance, unseen
 from zorro.question.decision import (
     SIDES,
     Comparison,
@@ -237,6 +237,14 @@ class Value:
                 f"{comparison.why_not!r}"
             )
         assert self.tolerance is not None, "settled before anything is asked"
+        least = unseen(scores[0])
+        if self.tolerance <= least:
+            raise InputError(
+                f"tolerance: expected more than {least:.2g}, by which roundings of "
+                f"{scores.dtype} may move an output of {float(scores[0]):.6g}, got "
+                f"{self.tolerance:.4g}: pass x.double() and model.double(), or let the model "
+                "return the distance from a usual value"
+            )
         return StaysWithin(self.tolerance, self.side)
 
 

@@ -29,6 +29,10 @@ class MoreMattersError(Exception):
     """Nodes matter that are no candidates."""
 
 
+class UnlikeTheModelError(Exception):
+    """What was evaluated is not what the model gives."""
+
+
 def on_a_sufficient_cut(source: Source, asked: Any, answer: Callable[[ComputationalGraph], T]) -> T:
     """Return what `answer` gives on the first cut that turns out to hold all that matters.
 
@@ -39,7 +43,7 @@ def on_a_sufficient_cut(source: Source, asked: Any, answer: Callable[[Computatio
     """
     for graph in source.cuts(asked):
         try:
-            return answer(graph)
+            return _answered(graph, answer)
         except MoreMattersError as told:
             logger.info("%s: %s", graph.asked, told)
     raise ModelError(
@@ -48,13 +52,22 @@ def on_a_sufficient_cut(source: Source, asked: Any, answer: Callable[[Computatio
     )
 
 
+def _answered(graph: ComputationalGraph, answer: Callable[[ComputationalGraph], T]) -> T:
+    """Return what is answered on a cut, by the model itself if a trace of it is seen to be off."""
+    try:
+        return answer(graph)
+    except UnlikeTheModelError:
+        return answer(graph)
+
+
 def guarded(
     source: Source, graph: ComputationalGraph, evaluator: Evaluator, selection: Selection
 ) -> ComputationalGraph:
     """Evaluate some of the samples that a claim rests on where all else is redrawn too.
 
-    Raises `MoreMattersError` unless the same comes out. Where there can be no more candidates
-    than the user wants, the graph that is returned tells that its context matters.
+    Raises `UnlikeTheModelError` where the model scores them in another way, and `MoreMattersError`
+    unless the same comes out. Where there can be no more candidates than the user wants, the graph
+    that is returned tells that its context matters.
 
     Args:
         source: of the cuts.
@@ -62,6 +75,8 @@ def guarded(
         evaluator: with samples that it rests on.
         selection: that it is about.
     """
+    if evaluator.is_unlike_the_model(selection):
+        raise UnlikeTheModelError
     if graph.checked == "none" or graph.context_matters or graph.holds_all:
         return graph
     if _agrees(source, graph, evaluator, selection):

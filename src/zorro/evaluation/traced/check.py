@@ -10,7 +10,7 @@ from zorro.elements import EDGES, KEPT, Element, Kind, Selection, Space
 from zorro.evaluation.batched import BatchedEvaluator
 from zorro.evaluation.traced.evaluator import TracedEvaluator
 from zorro.evaluation.traced.program import Program
-from zorro.evaluation.traced.unserved import Unserved
+from zorro.evaluation.traced.unserved import Unserved, in_what_they_differ
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws
@@ -85,10 +85,7 @@ def check(
     )
     if not predictor.same(ours, theirs):
         worst = int((ours - theirs).abs().amax(-1).argmax())
-        raise Unserved(
-            f"its traced scores {[round(float(v), 4) for v in ours[worst]]} are not the model's "
-            f"{[round(float(v), 4) for v in theirs[worst]]}"
-        )
+        raise Unserved(in_what_they_differ(ours[worst], theirs[worst]))
     off = (ours - theirs).abs().amax(-1) / (1 + theirs.abs().amax(-1))
     program.deviation = float(off.nan_to_num(0.0).max())
 

@@ -32,6 +32,7 @@ from zorro.evaluation.traced.seen import MOST_EDGES, SeenInputs
 from zorro.evaluation.traced.tables import Known, Tables
 from zorro.evaluation.traced.tabulating import tables_of
 from zorro.evaluation.traced.terms import Changes, Terms, together
+from zorro.evaluation.traced.unserved import in_what_they_differ
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
@@ -49,6 +50,7 @@ _LEAST_PAIRS = 32  # of candidates and samples, that run at once even if they do
 _NOISE_NUMBERS = 1 << 23
 _KEPT_VALUES = 4  # of each state: noise alone, with a selection, what follows
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
+_MOST_COMPARED, _NUMBERS_COMPARED = 128, 1 << 21  # samples of a claim that the model is run on
 _LOOKED_UP = 16  # batches among which inputs are looked for that were run before
 
 
@@ -267,6 +269,17 @@ class TracedEvaluator(Evaluator):
             None if edges is None else edges.part(which),
         )
         return perturbed, self.scores(selection)[which]
+
+    def is_unlike_the_model(self, selection: Selection) -> bool:
+        """Whether the model scores some of the samples in another way, as many as are cheap."""
+        cheap = min(_MOST_COMPARED, _NUMBERS_COMPARED // self.graph.x.numel())
+        inputs, scores = self.some(range(min(self.samples, cheap)), selection)
+        again = self._batched.run(inputs.x, inputs.edges) if scores.size(0) else scores
+        if self._predictor.close(scores, again):
+            return False
+        off = int((scores - again).abs().nan_to_num(torch.inf).amax(-1).argmax())
+        self._program.refuted = in_what_they_differ(scores[off], again[off])
+        return True
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)

@@ -125,6 +125,7 @@ class Program:
             fx.Node, Tensor
         ] = {}  # (e,) of edges that are not all, or who reads them
         self._kept: dict[str, Any] = {}  # what evaluators of this query share
+        self.refuted = ""  # in what it turned out not to be the model
         self.deviation = 0.0  # from the model's scores, relative to 1 + the largest, once known
         with undisturbed(model), torch.no_grad():
             self._find_static()

@@ -14,6 +14,7 @@ from torch_geometric.nn.aggr import Aggregation
 from zorro.cut import ComputationalGraph
 from zorro.evaluation.traced.layers import COMPOSITIONS, OF_TWO, Pair
 from zorro.evaluation.traced.layers.pooling import pooling_in_traces
+from zorro.evaluation.traced.missed import refuse_what_is_added, refuse_writing
 from zorro.evaluation.traced.typed import called_in_trace, ends_of
 from zorro.evaluation.traced.unserved import Unserved
 from zorro.model.hetero_model import HeteroModel
@@ -124,7 +125,7 @@ def trace(model: nn.Module, graph: ComputationalGraph) -> fx.Graph:
     attributes = [(vars(module), dict(vars(module))) for module in model.modules()]
     try:
         with _ONE_AT_A_TIME, undisturbed(model), pooling_in_traces():
-            return _LayerTracer(arguments, following | tensors).trace(model)
+            traced = _LayerTracer(arguments, following | tensors).trace(model)
     except Unserved:
         raise
     except Exception as error:
@@ -133,3 +134,6 @@ def trace(model: nn.Module, graph: ComputationalGraph) -> fx.Graph:
         for values, before in attributes:
             values.clear()
             values.update(before)
+    refuse_what_is_added(model)
+    refuse_writing(traced, dict(model.named_modules()))
+    return traced
