@@ -14,6 +14,7 @@ from zorro.arguments import check_at_least
 from zorro.cut import Check, ComputationalGraph
 from zorro.elements import KEPT, Kind
 from zorro.evaluation import EvaluatorName, FidelityEstimate
+from zorro.evaluation.evaluator import Evaluator
 from zorro.explanation import Explanation, Importance, Parameters
 from zorro.explanation.finding import find_one, find_several
 from zorro.explanation.importance import Beside, importance_of
@@ -35,7 +36,7 @@ from zorro.question.options import EdgeEffect, EdgeNoiseName, Search, check_para
 from zorro.question.reading import Output
 from zorro.question.readout import Readout
 from zorro.search import OnStep, unwatched
-from zorro.search.guarding import guarded, most_guarded, on_a_sufficient_cut
+from zorro.search.guarding import SufficientCut, guarded, most_guarded, on_a_sufficient_cut
 from zorro.search.inquiry import budget_of, fresh_samples
 
 Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data | HeteroData
@@ -642,22 +643,19 @@ class Zorro:
             among: of a link (u, v): nodes w; measure how often it stays ahead of the links (u, w).
             top: among how many of the first a link is to stay, where `among` is given.
         """
-        source, bench, first = self._ready.source, self._ready.bench, self.parameters.samples
+        source, first = self._ready.source, self.parameters.samples
         count = self.fresh_samples if samples is None else samples
         check_at_least("samples", count, 1)
         comparison = Comparison(why_not, contrast, among, top)
-        graph = on_a_sufficient_cut(
-            source,
-            source.question(node, comparison),
-            partial(self._guarded_with_nothing_kept, comparison),
-        )
-        event = source.decision(graph, comparison).event(graph.scores, graph.asked)
+        cut = SufficientCut(source, source.question(node, comparison))
+        cut.answered(partial(self._guard_with_nothing_kept, comparison))
         fresh = range(first, first + count)  # those before it are the search's
         return Meter(
-            graph,
-            lambda: bench.evaluator(graph, event, fresh),
+            cut,
+            partial(self._evaluator, comparison, fresh),
+            partial(guarded, source),
             confidence=self.parameters.confidence,
-            edges_between=partial(source.edges_between, graph),
+            edges_between=source.edges_between,
         )
 
     @outside_inference_mode
@@ -705,15 +703,21 @@ class Zorro:
         """On how many samples fidelity is measured where no certificate has measured it."""
         return fresh_samples(self.parameters)
 
-    def _guarded_with_nothing_kept(
-        self, comparison: Comparison, graph: ComputationalGraph
-    ) -> ComputationalGraph:
-        source = self._ready.source
-        event = source.decision(graph, comparison).event(graph.scores, graph.asked)
-        evaluator = self._ready.bench.evaluator(
-            graph, event, range(most_guarded(graph)), searches=False
-        )
-        return guarded(source, graph, evaluator, evaluator.nothing)
+    def _evaluator(
+        self,
+        comparison: Comparison,
+        samples: range,
+        graph: ComputationalGraph,
+        *,
+        searches: bool = True,
+    ) -> Evaluator:
+        event = self._ready.source.decision(graph, comparison).event(graph.scores, graph.asked)
+        return self._ready.bench.evaluator(graph, event, samples, searches=searches)
+
+    def _guard_with_nothing_kept(self, comparison: Comparison, graph: ComputationalGraph) -> None:
+        samples = range(most_guarded(graph))
+        evaluator = self._evaluator(comparison, samples, graph, searches=False)
+        guarded(self._ready.source, graph, evaluator, evaluator.nothing)
 
 
 def rdt_fidelity(

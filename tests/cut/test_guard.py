@@ -260,3 +260,36 @@ def test_far_edges_that_matter_in_few_samples_are_found(query):
     assert {(90, 91), (91, 92), (92, 93)} & set(explanation.edges)
     measured = zorro.fidelity(query, edges=[], samples=1000)
     assert abs(measured.value - 7 / 8) < 0.05
+
+
+class LooksFarWhereARareFeatureIs(nn.Module):
+    """One node's class is what a node far away has, if it has a feature that nobody else has."""
+
+    def __init__(self, node, far):
+        super().__init__()
+        self.node = node
+        self.far = far
+
+    def forward(self, x, edge_index, number):
+        far = x[number == self.far][:, 1:2]
+        asked = (number == self.node) & (x[:, 0] == 1)
+        scores = torch.tensor([[0.0, 1.0]]).repeat(x.size(0), 1)
+        if far.numel():
+            scores = torch.where(asked.unsqueeze(1), torch.cat([1 - far, far], dim=1), scores)
+        return scores + 0 * x[:, :2]
+
+
+def test_what_matters_beside_a_set_of_ones_own_alone_is_redrawn():
+    """No sample in which nothing is kept tells of it: the feature is the node's alone."""
+    _, edge_index = a_ring()
+    x = torch.randint(2, (NODES, FEATURES), generator=torch.Generator().manual_seed(1)).float()
+    x[:, 0] = 0
+    x[5, 0], x[70, 1] = 1, 1
+    number = torch.arange(NODES)
+    model = LooksFarWhereARareFeatureIs(5, 70)
+    zorro = Zorro(model, x, edge_index, model_kwargs={"number": number})
+    share = float(x[:, 1].mean())  # of the nodes from which the far one's value is drawn
+    meter = zorro.meter(5)
+    for measured in (zorro.fidelity(5, nodes=[5], features=[0]), meter.fidelity(nodes=iter([5]))):
+        assert measured.lower < share < measured.upper
+    assert meter.graph.candidates.numel() == NODES

@@ -129,9 +129,7 @@ def both(name, keep):
 def evaluators(model, data, target, query, **options):
     made = []
     for evaluator in ("traced", "any-model"):
-        zorro = Zorro.of_hetero(
-            model, data, target, evaluator=evaluator, check="none", **options
-        )
+        zorro = Zorro.of_hetero(model, data, target, evaluator=evaluator, check="none", **options)
         made.append(zorro.meter(query, samples=40).evaluator)
     assert [one.name for one in made] == ["traced", "any-model"]
     return made

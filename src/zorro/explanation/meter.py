@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from reprlib import repr as short
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import torch
 from torch import Tensor
@@ -37,33 +36,44 @@ from zorro.explanation.typed import (
     global_nodes,
 )
 from zorro.model.inference_mode import outside_inference_mode
+from zorro.search.guarding import SufficientCut, UnlikeTheModelError
 
 
 class Meter:
     """Measures sets of nodes and features for one query.
 
     What costs most, to cut out the computational graph and to draw the noise, is done once, and
-    sets are compared on the same noise.
+    sets are compared on the same noise. Where more turns out to matter beside a set than was cut
+    out, more is.
 
     Args:
-        graph: of the query.
-        evaluator: gives what evaluates; asked when the first set is measured.
+        cut: of the query.
+        evaluator: gives what evaluates on a cut; asked when the first set is measured.
+        guard: runs some samples of a set as the model's owner would; raises where that differs.
         confidence: of the intervals.
-        edges_between: how many edges of the whole graph lead from a node to another.
+        edges_between: how many edges of the whole graph lead from a node of a cut to another.
     """
 
     def __init__(
         self,
-        graph: ComputationalGraph,
-        evaluator: Callable[[], Evaluator],
+        cut: SufficientCut,
+        evaluator: Callable[[ComputationalGraph], Evaluator],
+        guard: Callable[[ComputationalGraph, Evaluator, Selection], object],
         *,
         confidence: float,
-        edges_between: Callable[[int, int], int] = lambda sender, receiver: 0,
+        edges_between: Callable[[ComputationalGraph, int, int], int],
     ) -> None:
-        self.graph = graph
+        self._cut = cut
         self._make_evaluator = evaluator
+        self._guard = guard
         self._confidence = confidence
-        self._edges_between = edges_between
+        self._all_edges_between = edges_between
+        self._made: tuple[ComputationalGraph, Evaluator] | None = None
+
+    @property
+    def graph(self) -> ComputationalGraph:
+        """What was cut out for the query."""
+        return self._cut.graph
 
     @outside_inference_mode
     def fidelity(
@@ -90,7 +100,7 @@ class Meter:
                 types, nodes and features are given by type, and edges by relation.
             relations: whose edges are kept; all when None.
         """
-        chosen = self.selection(
+        scores = self.scores(
             nodes=nodes,
             features=features,
             edges=edges,
@@ -98,12 +108,27 @@ class Meter:
             types=types,
             relations=relations,
         )
-        return self.judged(self.scores(chosen))
+        return self.judged(scores)
 
     @outside_inference_mode
-    def scores(self, selection: Selection) -> Tensor:
-        """Return the model's scores (S, C), sample by sample, with all but a set redrawn."""
-        return self.evaluator.scores(selection)
+    def scores(self, **chosen: Any) -> Tensor:
+        """Return the model's scores (S, C), sample by sample, with all but a set redrawn.
+
+        Args:
+            **chosen: the set, given as `fidelity` takes it.
+        """
+        kept = {kind: _readable_again(members) for kind, members in chosen.items()}
+        return self._cut.answered(lambda graph: self._guarded_scores(self.selection(**kept)))
+
+    def _guarded_scores(self, selection: Selection) -> Tensor:
+        evaluator = self.evaluator
+        scores = evaluator.scores(selection)
+        try:
+            self._guard(self.graph, evaluator, selection)
+        except UnlikeTheModelError:
+            self._made = None
+            raise
+        return scores
 
     def judged(self, scores: Tensor) -> FidelityEstimate:
         """Return in how many of the samples the answer stays, by their scores (S, C)."""
@@ -168,10 +193,22 @@ class Meter:
                 )
         return Selection(replace(space, kinds=tuple(masks), groups=None), masks)
 
-    @cached_property
+    @property
     def evaluator(self) -> Evaluator:
         """What evaluates sets on the samples."""
-        return self._make_evaluator()
+        if self._made is None or self._made[0] is not self.graph:
+            self._made = (self.graph, self._make_evaluator(self.graph))
+        return self._made[1]
+
+    def _edges_between(self, sender: int, receiver: int) -> int:
+        return self._all_edges_between(self.graph, sender, receiver)
+
+
+def _readable_again(members: Any) -> Any:
+    """Return what may be read more than once."""
+    if isinstance(members, Mapping):
+        return {name: _readable_again(each) for name, each in members.items()}
+    return list(members) if isinstance(members, Iterator) else members
 
 
 def _chosen(name: str, members: Numbers | None, size: int, *, of: Tensor) -> Tensor:

@@ -33,23 +33,43 @@ class UnlikeTheModelError(Exception):
     """What was evaluated is not what the model gives."""
 
 
-def on_a_sufficient_cut(source: Source, asked: Any, answer: Callable[[ComputationalGraph], T]) -> T:
-    """Return what `answer` gives on the first cut that turns out to hold all that matters.
+class SufficientCut:
+    """The smallest of a query's cuts that is not known to miss something that matters.
 
     Args:
-        source: of the query's cuts.
+        source: of the cuts.
         asked: the query as the user puts it.
-        answer: answers on a cut, or raises `MoreMattersError`.
     """
-    for graph in source.cuts(asked):
-        try:
-            return _answered(graph, answer)
-        except MoreMattersError as told:
-            logger.info("%s: %s", graph.asked, told)
-    raise ModelError(
-        f"the model's output at node {asked} is another on the whole graph than on any part of "
-        "it, even with all nodes for candidates: it depends on more than x and edge_index"
-    )
+
+    def __init__(self, source: Source, asked: Any) -> None:
+        self._asked = asked
+        self._wider = source.cuts(asked)
+        self.graph = next(self._wider)
+
+    def answered(self, answer: Callable[[ComputationalGraph], T]) -> T:
+        """Return what `answer` gives on the first cut, from now on, that holds all that matters.
+
+        Args:
+            answer: answers on a cut, or raises `MoreMattersError`.
+        """
+        while True:
+            try:
+                return _answered(self.graph, answer)
+            except MoreMattersError as told:
+                logger.info("%s: %s", self.graph.asked, told)
+            wider = next(self._wider, None)
+            if wider is None:
+                raise ModelError(
+                    f"the model's output at node {self._asked} is another on the whole graph than "
+                    "on any part of it, even with all nodes for candidates: it depends on more "
+                    "than x and edge_index"
+                )
+            self.graph = wider
+
+
+def on_a_sufficient_cut(source: Source, asked: Any, answer: Callable[[ComputationalGraph], T]) -> T:
+    """Return what `answer` gives on the first of a query's cuts that holds all that matters."""
+    return SufficientCut(source, asked).answered(answer)
 
 
 def _answered(graph: ComputationalGraph, answer: Callable[[ComputationalGraph], T]) -> T:

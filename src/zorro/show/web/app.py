@@ -259,7 +259,7 @@ def _add_live(app: FastAPI, runs: Offered, jobs: Jobs, measuring: Measuring) -> 
                 samples=min(asked.samples, fresh),
                 comparison=served.comparison(asked.why_not, asked.among, asked.top),
             )
-            scores = meter.scores(meter.selection(**chosen))
+            scores = meter.scores(**chosen)
             found = meter.judged(scores)
             return Fidelity(
                 fidelity=found.value,
