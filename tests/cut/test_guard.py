@@ -121,7 +121,8 @@ def test_a_model_that_counts_nodes_is_run_as_its_owner_runs_it(caplog):
     assert torch.equal(x, a_ring()[0])  # the whole graph is the caller's own
 
 
-def test_the_guard_redraws_everything_but_the_candidates():
+def noted(noise):
+    """What a model is given on a ring from now on, the extractor, and a cut of two hops."""
     x, edge_index = a_ring()
     seen = []
 
@@ -130,34 +131,25 @@ def test_the_guard_redraws_everything_but_the_candidates():
             seen.append(x.clone())
             return x[:, :3]
 
-    extractor = Extractor(
-        Predictor(Noted()), Graph(x, edge_index), noise=resolve("zeros", x), hops=2
-    )
+    extractor = Extractor(Predictor(Noted()), Graph(x, edge_index), noise=resolve(noise, x), hops=2)
     graph = extractor.extract(60)
     seen.clear()
+    return seen, extractor, graph
+
+
+def test_the_guard_redraws_everything_but_the_candidates():
+    seen, extractor, graph = noted("zeros")
     values = torch.full((2, 5, FEATURES), 9.0)
     extractor.guard.scores(graph, Perturbed(values))
-    expected = torch.zeros_like(x)
+    expected = torch.zeros(NODES, FEATURES)
     expected[58:63] = 9.0
     assert len(seen) == 2
     assert all(torch.equal(given, expected) for given in seen)
 
 
 def test_samples_that_follow_have_the_noise_that_they_have_among_all():
-    x, edge_index = a_ring()
-    seen = []
-
-    class Noted(nn.Module):
-        def forward(self, x, edge_index):
-            seen.append(x.clone())
-            return x[:, :3]
-
-    extractor = Extractor(
-        Predictor(Noted()), Graph(x, edge_index), noise=resolve("column-marginals", x), hops=2
-    )
-    graph = extractor.extract(60)
+    seen, extractor, graph = noted("column-marginals")
     values = torch.randn(6, 5, FEATURES)
-    seen.clear()
     extractor.guard.scores(graph, Perturbed(values))
     together = torch.stack(seen)
     seen.clear()
@@ -168,19 +160,7 @@ def test_samples_that_follow_have_the_noise_that_they_have_among_all():
 
 
 def test_on_the_cut_the_guard_redraws_its_context_and_nothing_is_left():
-    x, edge_index = a_ring()
-    seen = []
-
-    class Noted(nn.Module):
-        def forward(self, x, edge_index):
-            seen.append(x.clone())
-            return x[:, :3]
-
-    extractor = Extractor(
-        Predictor(Noted()), Graph(x, edge_index), noise=resolve("zeros", x), hops=2
-    )
-    graph = extractor.extract(60)
-    seen.clear()
+    seen, extractor, graph = noted("zeros")
     values = torch.arange(5.0).view(1, 5, 1).expand(1, 5, FEATURES) + 1
     scores = extractor.guard.scores(graph, Perturbed(values), on_the_cut=True)
     assert graph.context.numel() > 0
