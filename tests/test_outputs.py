@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 import torch_geometric.nn as gnn
+from scipy.stats import binomtest
 from torch import nn
 
 from zorro import Zorro
@@ -60,6 +61,23 @@ def test_one_column_of_probabilities_and_of_logits_are_the_same_prediction(graph
         assert one.predicted_class == other.predicted_class == int(true[node])
         assert one.probability == pytest.approx(other.probability, abs=1e-5)
         assert (one.nodes, one.features) == (other.nodes, other.features)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float, torch.double], ids=str)
+@pytest.mark.parametrize("threshold", [0.3, 0.1, 2.7, -0.7])
+def test_what_is_above_a_threshold_is_what_pythons_floats_say(threshold, dtype):
+    """The threshold rounded to the outputs' type is such an output, and those next to it are."""
+    nearest = torch.tensor([threshold], dtype=dtype)
+    above, below = (nearest.nextafter(torch.full_like(nearest, end)) for end in (9.0, -9.0))
+    far = torch.tensor([-9.0, 9.0], dtype=dtype)
+    x = torch.cat([below, nearest, above, far]).unsqueeze(1)
+    edge_index = torch.empty(2, 0, dtype=torch.long)
+    zorro = Zorro(lambda x, edge_index: x, x, edge_index, threshold=threshold)
+    is_above = [float(value) > threshold for value in x]
+    for node in (3, 4):  # far from the threshold, which what is drawn for them is not
+        measured = zorro.fidelity(node, nodes=[], features=[], samples=400)
+        interval = binomtest(measured.hits, measured.samples).proportion_ci(0.9999)
+        assert interval.low <= is_above.count(is_above[node]) / 5 <= interval.high
 
 
 def test_a_logits_threshold_on_what_looks_like_probabilities_is_said(graph, caplog):

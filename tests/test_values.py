@@ -51,6 +51,35 @@ def test_a_fidelity_known_in_closed_form(star, kept, side, evaluator):
     assert interval.low <= expected <= interval.high
 
 
+class Lattice(nn.Module):
+    """A node's value is a multiple of a step, computed in the type of its features."""
+
+    def __init__(self, step):
+        super().__init__()
+        self.step = step
+
+    def forward(self, x, edge_index):
+        return x * self.step
+
+
+@pytest.mark.parametrize("evaluator", ["auto", "any-model"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float, torch.double], ids=str)
+@pytest.mark.parametrize(("step", "tolerance"), [(0.1, 0.1), (0.1, 0.3), (0.05, 0.1), (0.3, 0.6)])
+def test_the_ends_of_a_band_belong_to_it_as_pythons_floats_compare(
+    step, tolerance, dtype, evaluator
+):
+    """Ten values as frequent as each other: one that is judged differently is a tenth."""
+    x = torch.arange(10).view(-1, 1).to(dtype)
+    model, edge_index = Lattice(step), torch.empty(2, 0, dtype=torch.long)
+    values = [float(row) for row in model(x, edge_index)]
+    zorro = Zorro(model, x, edge_index, tolerance=tolerance, evaluator=evaluator)
+    for node in (2, 4, 7):
+        expected = sum(abs(value - values[node]) <= tolerance for value in values) / 10
+        measured = zorro.fidelity(node, nodes=[], features=[], samples=500)
+        interval = binomtest(measured.hits, measured.samples).proportion_ci(0.9999)
+        assert interval.low <= expected <= interval.high
+
+
 def test_several_outputs_one_at_a_time(star):
     x, edge_index = star
     first, second = (Zorro(Sum(), x, edge_index, tolerance=0.5, output=at) for at in (0, 1))

@@ -103,11 +103,12 @@ class Zorro:
         memory: bytes that an evaluation may take; a quarter of what is free when None. On a CPU it
             takes no more than 512 MB where it can do with less.
         threshold: where a one-column model separates class 0 from class 1: 0.0 for the logit of
-            class 1, 0.5 for its probability. Such a model is refused without it.
+            class 1, 0.5 for its probability. Class 1 lies above it, and the threshold itself is
+            class 0's. Such a model is refused without it.
         label: of a model with several labels, each there or not: the column of the one that is
             explained, with its `threshold`.
         tolerance: of a model whose output is a value (regression): how far it may move and still
-            be the same answer.
+            be the same answer, this distance included.
         tolerance_share: the tolerance as a share of the standard deviation of the model's outputs
             over all nodes, or graphs; instead of `tolerance`.
         side: what may not happen to a value: `"both"`, that it moves by more than the tolerance;

@@ -75,7 +75,8 @@ class StaysWithin:
     """A value stays about what it is.
 
     `side` says what may not happen: `"both"`, that it moves by more than the tolerance; `"up"`, a
-    value that is to stay up, that it falls by more; `"down"`, that it rises by more.
+    value that is to stay up, that it falls by more; `"down"`, that it rises by more. A value v that
+    was v₀ stays if |v − v₀| ≤ tolerance in double precision, so that both ends belong to the band.
     """
 
     tolerance: float
@@ -83,10 +84,10 @@ class StaysWithin:
 
     def event(self, scores: Tensor, query: Query) -> Event:
         """Return that the value stays in the band around what it is now."""
-        value = float(scores[0])
         return StaysBetween(
-            low=-math.inf if self.side == "down" else value - self.tolerance,
-            high=math.inf if self.side == "up" else value + self.tolerance,
+            value=float(scores[0]),
+            low=-math.inf if self.side == "down" else -self.tolerance,
+            high=math.inf if self.side == "up" else self.tolerance,
             softness=self.tolerance / 2,
         )
 

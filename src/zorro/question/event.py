@@ -93,22 +93,24 @@ class PredictsOtherThan:
 
 @dataclass(frozen=True)
 class StaysBetween:
-    """A value does not leave a band; either end may be open.
+    """A value moves no further than to the ends of a band, which belong to it; either may be open.
 
     Args:
-        low: least that it may be, −∞ for no limit.
-        high: most that it may be, ∞ for no limit.
-        softness: the distance over which leaving it counts more and more.
+        value: from which it moves.
+        low: least by which it may move, −∞ for no limit.
+        high: most by which it may move, ∞ for no limit.
+        softness: the distance over which leaving the band counts more and more.
     """
 
+    value: float
     low: float
     high: float
     softness: float
 
     def happens(self, scores: Tensor) -> Tensor:
-        """Whether the value lies in the band, its ends included."""
-        value = scores[..., 0]
-        return (value >= self.low) & (value <= self.high)
+        """Whether the value lies in the band, its ends included, as Python's own floats say."""
+        change = self._change(scores)
+        return (change >= self.low) & (change <= self.high)
 
     def log_probability(self, scores: Tensor) -> Tensor:
         """The log of a share that falls off over the band's ends."""
@@ -120,8 +122,12 @@ class StaysBetween:
 
     def _room(self, scores: Tensor) -> Tensor:
         """Return how far inside the band the value is, negative outside."""
-        value = scores[..., 0]
-        return torch.minimum(value - self.low, self.high - value)
+        change = self._change(scores)
+        return torch.minimum(change - self.low, self.high - change)
+
+    def _change(self, scores: Tensor) -> Tensor:
+        """Return how far the value has moved; in single precision ends would be rounded too."""
+        return scores[..., 0].double() - self.value
 
 
 @dataclass(frozen=True)

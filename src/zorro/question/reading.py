@@ -316,9 +316,24 @@ def _is_number(value: object) -> bool:
 
 
 def two_columns(column: Tensor, threshold: float) -> Tensor:
-    """Return scores (N, 2) of a column (N, 1): class 1 wins above the threshold."""
-    other = 1 - column if threshold == 0.5 else torch.full_like(column, threshold)
+    """Return scores (N, 2) of a column (N, 1): class 1 wins above the threshold.
+
+    Of any column's type, a number is above the threshold, as Python's floats are compared, if it
+    is above the highest number of this type that is not.
+    """
+    if threshold == 0.5:
+        return torch.cat([1 - column, column], dim=1)
+    other = torch.full_like(column, _rounded_down(threshold, column.dtype))
     return torch.cat([other, column], dim=1)
+
+
+def _rounded_down(number: float, dtype: torch.dtype) -> float:
+    """Return the highest number of a type that is not above another."""
+    if not dtype.is_floating_point:
+        return math.floor(number)
+    info = torch.finfo(dtype)
+    step = info.eps * max(info.tiny, 2.0 ** (math.frexp(number)[1] - 1))  # from one to the next
+    return math.floor(number / step) * step
 
 
 def refuse_misread_column(column: Tensor, threshold: float) -> None:
