@@ -28,6 +28,7 @@ from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
 from zorro.noise.of_edges import AnyEdgeNoise
+from zorro.noise.streams import Purpose
 from zorro.question import Query
 from zorro.question.asking import ABOUT_NODES, Asking, askable
 from zorro.question.decision import Comparison, Decision
@@ -39,7 +40,6 @@ Check = Literal["auto", "whole", "local", "none"]
 CHECKS: tuple[Check, ...] = get_args(Check)
 
 _LARGE_CONTEXT = 1 << 20  # numbers of the features of nodes that are no candidates
-_PURPOSE = 2  # of its noise for query 0, after all queries'
 _MOST_WIDENINGS = 4
 _LARGE = 1 << 20  # numbers of a cut over which there are as few passes as can be
 _MOST_NUMBERS = 1 << 31  # of a pass over the whole graph, if that is what is evaluated
@@ -505,9 +505,10 @@ class Extractor:
 
     def _redrawn(self, graph: ComputationalGraph, *, sample: int) -> Tensor:
         """Return other features (m, d) of all nodes of a cut."""
-        purpose = _PURPOSE + self._parts.num_nodes + graph.query
         nodes, one = part_of(graph).nodes, range(sample, sample + 1)
-        return self._model.drawn(graph.x, nodes, purpose=purpose, samples=one)[0]
+        return self._model.drawn(
+            graph.x, nodes, purpose=Purpose.CONTEXT, query=graph.query, samples=one
+        )[0]
 
     def _moves(
         self, graph: ComputationalGraph, base: Tensor, expected: Tensor, other: Tensor

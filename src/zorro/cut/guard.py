@@ -12,8 +12,8 @@ from zorro.cut.graph_parts import Part
 from zorro.cut.perturbed import Perturbed
 from zorro.cut.redrawing import Redrawing
 from zorro.noise.edges import EdgeNoise, EdgesOfSamples, Structure
+from zorro.noise.streams import Purpose, seed_of
 
-_PURPOSE = 2  # of its noise for query 0
 _NUMBERS = 1 << 22  # of a pass over the whole graph; in a larger one a part around the cut is taken
 
 
@@ -59,7 +59,7 @@ class Guard:
         else:
             nodes = part.nodes[is_outside]
             redrawn = self._model.drawn(
-                outside, nodes, purpose=_PURPOSE + graph.query, samples=samples
+                outside, nodes, purpose=Purpose.GUARD, query=graph.query, samples=samples
             )
         structures = self._structures(graph, part, inputs.edges, samples)
         x = part.x.clone()
@@ -87,8 +87,8 @@ class Guard:
         edges = graph.elements_of(part.nodes[part.edge_index], part.model_inputs)
         drawn = noise.draws(
             edges,
-            seed=self._model.seed,
-            query=self._model.parts.num_nodes + _PURPOSE + graph.query,
+            seed=seed_of(self._model.seed, Purpose.GUARD),
+            query=graph.query,
             samples=samples,
         )
         # Where all others are there it shows most what a few draws even out, as how many they are.

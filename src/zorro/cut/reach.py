@@ -14,11 +14,10 @@ from zorro.cut.graph_parts import Part
 from zorro.cut.redrawing import Redrawing
 from zorro.errors import ModelError
 from zorro.graph.edge_index import contains
-from zorro.noise.streams import generator
+from zorro.noise.streams import Purpose, generator
 from zorro.question import Query
 from zorro.question.asking import Asking
 
-_PURPOSE = 1  # of its noise
 _PROBES = 3  # nodes at which the output is watched
 _LOOKED_AT = 64  # of which the probes are chosen
 _DRAWS = 3
@@ -139,7 +138,7 @@ class ReachFinder:
     def _drawn(self, sample: int) -> Tensor:
         one = range(sample, sample + 1)
         part = self._part
-        return self._model.drawn(part.x, part.nodes, purpose=_PURPOSE, samples=one)[0]
+        return self._model.drawn(part.x, part.nodes, purpose=Purpose.REACH, samples=one)[0]
 
     def _at_probes(self, x: Tensor) -> Tensor:
         return self._model.scores(self._part, self._queries, x)

@@ -11,11 +11,11 @@ from torch import Tensor
 from zorro.cut.graph_parts import GraphParts, Part
 from zorro.model.predictor import Predictor
 from zorro.noise import Noise, redraw
-from zorro.noise.by_type import NoiseByType, seed_of_type
+from zorro.noise.by_type import NoiseByType
 from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.edges import Structure
 from zorro.noise.of_edges import AnyEdgeNoise
-from zorro.noise.streams import generator
+from zorro.noise.streams import Purpose, generator, seed_of
 from zorro.question import Query
 from zorro.question.readout import readout_of
 
@@ -85,50 +85,53 @@ class Redrawing:
         rows = zip(readouts, parts, strict=True)
         return torch.stack([readout.rows(scores, 1)[0] for readout, scores in rows])
 
-    def drawn(self, x: Tensor, nodes: Tensor, *, purpose: int, samples: range) -> Tensor:
+    def drawn(
+        self, x: Tensor, nodes: Tensor, *, purpose: Purpose, query: int = 0, samples: range
+    ) -> Tensor:
         """Return noise (S, n, d) for nodes with features (n, d).
 
         Args:
             x: (n, d).
             nodes: (n,) which these are.
-            purpose: what it is for; another one has other noise, and no query has it.
+            purpose: what it is for.
+            query: the key of the query that it is for, if it is for one.
             samples: which samples.
         """
-        address = self.parts.num_nodes + purpose
+        own = seed_of(self.seed, purpose)
         if not isinstance(self.noise, NoiseByType):
             every = torch.arange(x.size(0), device=x.device)
-            return self._drawn(self.noise, x, every, self.seed, address, samples)
+            return self._drawn(self.noise, x, every, own, query, samples)
         drawn = x.new_zeros(len(samples), *x.shape)  # no node has columns of another type
         for number, one, places in self.noise.rows(self.noise.types.of_nodes(nodes)):
-            seed = seed_of_type(self.seed, number)
-            own = self._drawn(one.noise, x[:, one.columns], places, seed, address, samples)
-            drawn[:, places, one.columns] = own
+            of_type = x[:, one.columns]
+            drawn[:, places, one.columns] = self._drawn(
+                one.noise, of_type, places, seed_of(own, number), query, samples
+            )
         return drawn
 
     def _drawn(
-        self, noise: Noise, x: Tensor, rows: Tensor, seed: int, address: int, samples: range
+        self, noise: Noise, x: Tensor, rows: Tensor, seed: int, query: int, samples: range
     ) -> Tensor:
         """Return noise (S, k, d) for some rows (k,) of features (n, d), nodes of one type."""
         if not isinstance(noise, ColumnMarginals) or rows.numel() == 0:
-            return redraw(noise, x[rows], seed=seed, query=address, samples=samples)
+            return redraw(noise, x[rows], seed=seed, query=query, samples=samples)
         # Each row of the pool is a draw for any node, and picking is cheaper than drawing.
-        pool = self._pool(noise, x, seed)
+        pool = self._pool(noise, x)
         picked = torch.stack(
             [
                 torch.randint(
-                    pool.size(0), (rows.numel(),), generator=generator(seed, address, sample)
+                    pool.size(0), (rows.numel(),), generator=generator(seed, query, sample)
                 )
                 for sample in samples
             ]
         )  # (S, k)
         return pool[picked.to(pool.device)]
 
-    def _pool(self, noise: Noise, x: Tensor, seed: int) -> Tensor:
+    def _pool(self, noise: Noise, x: Tensor) -> Tensor:
         """Return rows (p, d) of noise, drawn once."""
         if id(noise) not in self._pools:
             width = x.size(1)
             rows = x.new_zeros(min(_ROWS, max(64, _POOL // width)), width)
-            address = self.parts.num_nodes
-            drawn = redraw(noise, rows, seed=seed, query=address, samples=range(1))
-            self._pools[id(noise)] = drawn[0]
+            own = seed_of(self.seed, Purpose.POOL)
+            self._pools[id(noise)] = redraw(noise, rows, seed=own, query=0, samples=range(1))[0]
         return self._pools[id(noise)]

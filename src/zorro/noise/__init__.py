@@ -12,7 +12,7 @@ from zorro.arguments import check_choice
 from zorro.errors import InputError
 from zorro.graph.features import Features, TensorFeatures, features_of
 from zorro.model.packing import Packing
-from zorro.noise.by_type import DrawsByType, NoiseByType, OfType, PlacedDraws, seed_of_type
+from zorro.noise.by_type import DrawsByType, NoiseByType, OfType, PlacedDraws
 from zorro.noise.column_marginals import ColumnMarginals
 from zorro.noise.distributions import (
     Constant,
@@ -24,7 +24,7 @@ from zorro.noise.distributions import (
 )
 from zorro.noise.draws import DenseDraws, Draws, TrueValues
 from zorro.noise.grouped import GroupMarginals
-from zorro.noise.streams import BLOCK
+from zorro.noise.streams import BLOCK, Purpose, seed_of
 
 __all__ = [
     "NOISES",
@@ -222,7 +222,7 @@ def draws_of(
                 draws_of(
                     one.noise,
                     candidates[places][:, one.columns],
-                    seed=seed_of_type(seed, number),
+                    seed=seed_of(seed, number),
                     query=query,
                     samples=samples,
                     memory=memory,
@@ -270,10 +270,11 @@ def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
     if isinstance(noise, _EXACT):
         return _drawn(noise, x, seed=seed, query=query, samples=samples)
     rows = max(1, _NUMBERS_AT_ONCE // (BLOCK * x.size(1)))
-    parts = [
-        _drawn(noise, x[first : first + rows], seed=seed + first, query=query, samples=samples)
-        for first in range(0, x.size(0), rows)
-    ]
+    parts = []
+    for first in range(0, x.size(0), rows):
+        own = seed_of(seed, Purpose.ROWS, first)
+        some = x[first : first + rows]
+        parts.append(_drawn(noise, some, seed=own, query=query, samples=samples))
     return torch.cat(parts, dim=1)
 
 

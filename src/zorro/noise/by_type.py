@@ -11,7 +11,6 @@ from torch import Tensor
 
 from zorro.elements.types import Types
 from zorro.noise.draws import Draws, JoinedDraws
-from zorro.noise.streams import key_of
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,6 @@ class NoiseByType:
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
         """Refuse: what is drawn depends on which nodes they are, see `zorro.noise.redraw`."""
         raise AssertionError("noise of several types is drawn for nodes, not for features alone")
-
-
-def seed_of_type(seed: int, number: int) -> int:
-    """Return the seed of a type's noise, so that no two types share a draw."""
-    return seed if number == 0 else key_of(seed, number) >> 2
 
 
 @dataclass(frozen=True, eq=False)

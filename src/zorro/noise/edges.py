@@ -12,9 +12,8 @@ from torch import Tensor
 from zorro.elements import EDGE_ATTRIBUTES, Selection
 from zorro.elements.edges import EdgeElements
 from zorro.graph.model_inputs import ModelInputs
-from zorro.noise.streams import key_of, words
+from zorro.noise.streams import Purpose, key_of, seed_of, words
 
-_PRESENCE, _DONORS = 1, 2  # what is drawn, after the query in its address
 _WORDS_AT_ONCE = 1 << 22
 _COST = 100.0  # nanoseconds, of the messages along an edge
 
@@ -173,13 +172,13 @@ class EdgeNoise:
         """
         step = max(1, _WORDS_AT_ONCE // max(1, edges.count))
         parts = [samples[first : first + step] for first in range(0, len(samples), step)]
-        present = [
-            drawn_words(edges, (seed, query, _PRESENCE), part) < self._limit for part in parts
-        ]
+        own = seed_of(seed, Purpose.EDGES)
+        present = [drawn_words(edges, own, query, part) < self._limit for part in parts]
         donors = None
         if self.pool:
             count = len(next(iter(self.pool.values())))
-            drawn = [drawn_words(edges, (seed, query, _DONORS), part) % count for part in parts]
+            own = seed_of(seed, Purpose.EDGE_ATTRIBUTES)
+            drawn = [drawn_words(edges, own, query, part) % count for part in parts]
             donors = torch.cat(drawn)  # (S, m)
         return EdgeDraws(edges, torch.cat(present), donors, self.pool, self.scales_messages)
 
@@ -254,9 +253,9 @@ class EdgeDraws:
         )
 
 
-def drawn_words(edges: EdgeElements, address: tuple[int, ...], samples: range) -> Tensor:
+def drawn_words(edges: EdgeElements, seed: int, query: int, samples: range) -> Tensor:
     """Return a random word (S, m) for each sample and edge."""
     device = edges.number.device
     numbers = torch.arange(samples.start, samples.stop, device=device)
-    keys = words(torch.tensor([key_of(*address)], device=device), numbers)[0]  # (S,)
+    keys = words(torch.tensor([key_of(seed, query)], device=device), numbers)[0]  # (S,)
     return words(keys, edges.addresses)

@@ -13,8 +13,8 @@ from torch import Tensor
 from zorro.elements import EDGES, Selection
 from zorro.elements.edges import EdgeElements
 from zorro.noise.edges import EdgesOfSamples, drawn_words
+from zorro.noise.streams import Purpose, seed_of
 
-_REWIRING = 3  # what is drawn, after the query in its address
 _COST = 200.0  # nanoseconds, of the messages along an edge and its place
 
 
@@ -32,7 +32,8 @@ class Rewiring:
 
     def draws(self, edges: EdgeElements, *, seed: int, query: int, samples: range) -> RewiredDraws:
         """Draw the noise of one query's edges."""
-        return RewiredDraws(edges, drawn_words(edges, (seed, query, _REWIRING), samples))
+        own = seed_of(seed, Purpose.REWIRING)
+        return RewiredDraws(edges, drawn_words(edges, own, query, samples))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum, unique
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -19,6 +21,29 @@ _WORD = (1 << 64) - 1
 # Samples are drawn in blocks: what is drawn for a sample does not depend on how many are asked for.
 BLOCK = 50
 _AT_ONCE = 1 << 14
+
+
+@unique
+class Purpose(IntEnum):
+    """What random numbers are for other than the features of a query's candidates.
+
+    Each purpose draws with a seed of its own, so that no two share a number. All lie below zero:
+    numbers from zero on are those of types of nodes, whose features have seeds of their own too.
+    """
+
+    EDGES = -1  # which are there
+    EDGE_ATTRIBUTES = -2  # of which edge an edge has those that it is refilled with
+    REWIRING = -3  # which edges exchange ends
+    POOL = -4  # rows of features, of which the redrawing of all that lies around a cut picks some
+    REACH = -5  # redraws that show how far the model looks
+    CONTEXT = -6  # redraws of nodes that are no candidates, which show whether these matter
+    GUARD = -7  # redraws of all that is no candidate, beside samples of a claim
+    ROWS = -8  # features of nodes that are drawn some at a time
+
+
+def seed_of(seed: int, *purpose: int) -> int:
+    """Return the seed with which is drawn what has a purpose, or the number of a type."""
+    return seed if purpose == (0,) else key_of(seed, *purpose) >> 2
 
 
 def key_of(*address: int) -> int:
