@@ -246,8 +246,8 @@ def test_texts_tell_the_essentials_and_escape(net, graph):
 
 
 def named(name):
-    def draw(candidates, samples, generator):
-        return torch.randn(samples, *candidates.shape, generator=generator)
+    def draw(candidates, generator):
+        return torch.randn(candidates.shape, generator=generator)
 
     draw.__name__ = name
     return draw

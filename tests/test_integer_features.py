@@ -168,11 +168,11 @@ def test_noise_between_the_values_is_refused(noise):
 def test_a_function_must_draw_what_the_features_are():
     x, edge_index = a_graph()
 
-    def halves(candidates, samples, generator):
-        return torch.full((samples, *candidates.shape), 0.5)
+    def halves(candidates, generator):
+        return torch.full(candidates.shape, 0.5)
 
-    def threes(candidates, samples, generator):
-        return torch.full((samples, *candidates.shape), 3)
+    def threes(candidates, generator):
+        return torch.full(candidates.shape, 3)
 
     with pytest.raises(
         InputError, match=r"noise: expected torch.int64 of halves, .* torch.float32"

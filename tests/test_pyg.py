@@ -280,9 +280,9 @@ def test_a_node_can_be_named_in_many_ways(index):
 def test_a_node_named_twice_is_explained_once():
     draws = []
 
-    def noise(candidates, samples, generator):
-        draws.append(samples)
-        return torch.zeros(samples, *candidates.shape)
+    def noise(candidates, generator):
+        draws.append(generator)
+        return torch.zeros(candidates.shape)
 
     explainer = explainer_of(noise=noise)
     explainer(X, RING, index=torch.tensor([1]))
@@ -345,7 +345,7 @@ def test_a_phenomenon_that_is_predicted_is_explained_as_the_prediction(dtype):
 
 
 def test_a_phenomenon_that_is_not_predicted_is_refused_before_the_search():
-    def noise(candidates, samples, generator):
+    def noise(candidates, generator):
         raise AssertionError("the search has begun")
 
     explainer = explainer_of(kind="phenomenon", noise=noise)

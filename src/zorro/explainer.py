@@ -88,7 +88,7 @@ class Zorro:
         max_evaluations: most perturbed inputs that a search runs. Only the guided search has
             limits.
         noise: what refills unselected entries: a name of `zorro.noise.NOISES` or a function
-            `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
+            `(candidates (n, d), torch.Generator) -> (n, d)`, which is called once for each sample.
         seed: of the noise. Results do not depend on the order in which nodes are explained.
         hops: how far away a node can matter; inferred from the model when None.
         halo: hops of context added so that the outermost candidates keep their neighbours.

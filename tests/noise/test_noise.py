@@ -24,7 +24,7 @@ RANDOM = [
     "column-marginals",
     "rows",
     "gaussian",
-    lambda c, s, g: torch.randn(s, *c.shape, generator=g),
+    lambda c, g: torch.randn(c.shape, generator=g),
 ]
 
 
@@ -111,8 +111,8 @@ def test_published_draw_is_one_stream_of_row_indices():
 
 def test_a_function_of_the_wrong_shape_is_refused():
     x = a_matrix()
-    noise = resolve(lambda c, s, g: torch.zeros(s, 2, 2), x)
-    with pytest.raises(InputError, match=r"noise: expected a tensor \(50, 5, 7\)"):
+    noise = resolve(lambda c, g: torch.zeros(2, 2), x)
+    with pytest.raises(InputError, match=r"noise: expected a tensor \(5, 7\)"):
         noise.draw(x[:5], seed=0, query=0, samples=range(3))
 
 

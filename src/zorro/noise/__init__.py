@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -38,24 +38,17 @@ __all__ = [
 ]
 
 
-@runtime_checkable
 class Noise(Protocol):
     """A distribution of feature values whose draws are fixed by seed, query and sample.
 
+    One of your own is a function, see `resolve`.
+
     >>> import torch
-    >>> class Flip:
-    ...     name = "flip"
-    ...
-    ...     def draw(self, candidates, *, seed, query, samples):
-    ...         each = [torch.Generator().manual_seed(seed + query + s) for s in samples]
-    ...         flips = [torch.rand(candidates.shape, generator=g) < 0.5 for g in each]
-    ...         return torch.where(torch.stack(flips), 1 - candidates, candidates)
-    >>> from torch_geometric.nn import SimpleConv
-    >>> from zorro import Zorro
-    >>> from zorro.data import karate_club
-    >>> club = karate_club()
-    >>> Zorro(SimpleConv(), club.x, club.edge_index, noise=Flip()).explain(11)
-    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+    >>> from zorro.noise import resolve
+    >>> x = torch.eye(3)
+    >>> noise = resolve("rows", x)
+    >>> noise.name, noise.draw(x[:2], seed=0, query=7, samples=range(100)).shape
+    ('rows', torch.Size([100, 2, 3]))
     """
 
     name: str
@@ -67,7 +60,7 @@ class Noise(Protocol):
             candidates: (n, d), their true features.
             seed: of the noise.
             query: the key of what is explained.
-            samples: which; what is drawn for one does not depend on the others.
+            samples: which; they are independent, and each is the same whatever others are drawn.
         """
         ...
 
@@ -81,14 +74,17 @@ _BY_NAME: dict[str, Callable[[Features], Noise]] = {
     "published": lambda features: PublishedDraw(_dense("published", features)),
 }
 NOISES = tuple(_BY_NAME)
-_EXACT = (ColumnMarginals, Constant, PublishedDraw, WholeRows)  # draw what they are asked for
+_EXACT = (ColumnMarginals, Constant, FromFunction, PublishedDraw, WholeRows)  # draw no more samples
+_OWN = (*_EXACT, Gaussian, GroupMarginals, NoiseByType)
 _NUMBERS_AT_ONCE = 1 << 25
 
 
 def resolve(
     noise: str | Noise | NoiseFunction, x: Tensor | Features, *, groups: Tensor | None = None
 ) -> Noise:
-    """Return the noise that a name, a noise object or a user's function stands for.
+    """Return the noise that a name or a user's function stands for.
+
+    A function is called once for each sample, with a generator of the sample's own.
 
     >>> import torch
     >>> from zorro.noise import resolve
@@ -96,15 +92,15 @@ def resolve(
     >>> resolve("means", x).draw(x, seed=0, query=0, samples=range(1))
     tensor([[[0.5000, 3.0000],
              [0.5000, 3.0000]]])
-    >>> def negated(candidates, samples, generator):
-    ...     return -candidates.expand(samples, -1, -1)
-    >>> resolve(negated, x).draw(x, seed=0, query=0, samples=range(1))
-    tensor([[[-0., -2.],
-             [-1., -4.]]])
+    >>> def shuffled(candidates, generator):
+    ...     return candidates[torch.randperm(len(candidates), generator=generator)]
+    >>> noise = resolve(shuffled, x).draw(x, seed=0, query=0, samples=range(100))
+    >>> noise.shape, noise[:, 0, 0].unique()  # samples, nodes, features
+    (torch.Size([100, 2, 2]), tensor([0., 1.]))
 
     Args:
-        noise: one of `NOISES`; an object with `draw`; or a function
-            `(candidates (n, d), samples, torch.Generator) -> (samples, n, d)`.
+        noise: one of `NOISES`; a function `(candidates (n, d), torch.Generator) -> (n, d)`; or what
+            was resolved already.
         x: (N, d), the feature matrix of the whole data set, dense, sparse or stored.
         groups: (d,) each column's group; `"column-marginals"` then draws those of a group together.
     """
@@ -113,12 +109,14 @@ def resolve(
         if groups is not None and noise == "column-marginals":
             return GroupMarginals(features_of(x), groups)
         return _BY_NAME[noise](features_of(x))
-    if isinstance(noise, Noise):
-        return noise
+    if isinstance(noise, _OWN):
+        resolved: Noise = noise
+        return resolved
     if callable(noise):
         return FromFunction(noise)
     raise InputError(
-        f"noise: expected a name, a function or an object with draw, got {type(noise).__name__}"
+        f"noise: expected a name or a function of candidates and a generator, got "
+        f"{type(noise).__name__}"
     )
 
 
@@ -240,7 +238,7 @@ def draws_of(
         return noise.draws(
             candidates.size(0), seed=seed, query=query, samples=samples, memory=memory
         )
-    return DenseDraws(_drawn(noise, candidates, seed=seed, query=query, samples=samples))
+    return DenseDraws(noise.draw(candidates, seed=seed, query=query, samples=samples))
 
 
 def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
@@ -268,23 +266,14 @@ def redraw(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) ->
     if x.size(0) == 0:
         return x.new_empty(len(samples), *x.shape)
     if isinstance(noise, _EXACT):
-        return _drawn(noise, x, seed=seed, query=query, samples=samples)
+        return noise.draw(x, seed=seed, query=query, samples=samples)
     rows = max(1, _NUMBERS_AT_ONCE // (BLOCK * x.size(1)))
     parts = []
     for first in range(0, x.size(0), rows):
         own = seed_of(seed, Purpose.ROWS, first)
         some = x[first : first + rows]
-        parts.append(_drawn(noise, some, seed=own, query=query, samples=samples))
+        parts.append(noise.draw(some, seed=own, query=query, samples=samples))
     return torch.cat(parts, dim=1)
-
-
-def _drawn(noise: Noise, x: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
-    drawn = noise.draw(x, seed=seed, query=query, samples=samples)
-    if not x.is_floating_point() and drawn.dtype != x.dtype:
-        raise InputError(
-            f"noise: expected {x.dtype} of {noise.name}, as the features are, got {drawn.dtype}"
-        )
-    return drawn
 
 
 def _zeros(features: Features) -> Tensor:

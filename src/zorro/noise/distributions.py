@@ -10,8 +10,9 @@ from torch import Tensor
 from zorro.errors import InputError
 from zorro.graph.features import Features
 from zorro.noise.streams import BLOCK, generator, parts_of
+from zorro.question.agreement import tolerance
 
-NoiseFunction = Callable[[Tensor, int, torch.Generator], Tensor]
+NoiseFunction = Callable[[Tensor, torch.Generator], Tensor]
 _COLUMNS = 64
 
 
@@ -73,30 +74,45 @@ class Gaussian:
 
 
 class FromFunction:
-    """Wraps a user's `function(candidates, samples, generator) -> (samples, n, d)`."""
+    """Draws each sample by a call of a user's `function(candidates, generator) -> (n, d)`.
+
+    Samples of a claim must be independent. So they are by construction: what a call draws comes
+    from a generator that no other call has, and is copied before the next one.
+    """
 
     def __init__(self, function: NoiseFunction) -> None:
         self.name = getattr(function, "__name__", type(function).__name__)
         self._function = function
 
     def draw(self, candidates: Tensor, *, seed: int, query: int, samples: range) -> Tensor:
-        """Return the noise (S, n, d)."""
-        return torch.cat(
-            [
-                self._checked(
-                    self._function(candidates, BLOCK, generator(seed, query, block)), candidates
-                )[part]
-                for block, part in parts_of(samples)
-            ]
-        )
+        """Return the noise (S, n, d); refuse a function that draws otherwise when asked again."""
+        noise = candidates.new_empty(len(samples), *candidates.shape)
+        for place, sample in enumerate(samples):
+            noise[place] = self._one(candidates, generator(seed, query, sample))
+        if len(samples) > 1:
+            again = self._one(candidates, generator(seed, query, samples[0]))
+            allowed = tolerance(noise.dtype)
+            if not torch.allclose(noise[0], again, rtol=allowed, atol=allowed, equal_nan=True):
+                raise InputError(
+                    f"noise: expected {self.name} to draw with its generator alone, got other "
+                    "values from the same one"
+                )
+        return noise
 
-    def _checked(self, drawn: Tensor, candidates: Tensor) -> Tensor:
-        expected = (BLOCK, *candidates.shape)
+    def _one(self, candidates: Tensor, own: torch.Generator) -> Tensor:
+        """Return one sample (n, d) of the candidates' type."""
+        drawn = self._function(candidates, own)
+        expected = tuple(candidates.shape)
         if not isinstance(drawn, Tensor) or tuple(drawn.shape) != expected:
             came = tuple(drawn.shape) if isinstance(drawn, Tensor) else type(drawn).__name__
             raise InputError(f"noise: expected a tensor {expected} of {self.name}, got {came}")
         # Cut to integers, most draws would be zero.
-        return drawn.to(candidates) if candidates.is_floating_point() else drawn
+        if not candidates.is_floating_point() and drawn.dtype != candidates.dtype:
+            raise InputError(
+                f"noise: expected {candidates.dtype} of {self.name}, as the features are, got "
+                f"{drawn.dtype}"
+            )
+        return drawn.detach().to(candidates)
 
 
 class PublishedDraw:
