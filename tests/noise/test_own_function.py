@@ -76,7 +76,7 @@ def of_a_mood_that_lasts():
 @pytest.mark.parametrize("function", [from_torchs_own_generator, of_a_mood_that_lasts()])
 def test_a_function_that_draws_from_elsewhere_is_refused(function):
     zorro = Zorro(model, torch.ones(NODES, 1), EDGES, noise=function)
-    with pytest.raises(InputError, match="noise: expected .* to draw with its generator alone"):
+    with pytest.raises(InputError, match=r"noise: expected .* to draw with its generator alone"):
         zorro.explain(3)
 
 
@@ -94,5 +94,5 @@ def test_an_object_that_draws_many_samples_at_once_is_refused():
         def draw(self, candidates, *, seed, query, samples):
             return torch.zeros(len(samples), *candidates.shape)
 
-    with pytest.raises(InputError, match="noise: expected a name or a function .* got Blocks"):
+    with pytest.raises(InputError, match=r"noise: expected a name or a function .* got Blocks"):
         resolve(Blocks(), torch.ones(NODES, 1))

@@ -18,7 +18,7 @@ TYPES = (0, 1, 2, 3)
 def test_no_two_purposes_share_a_key():
     """Small numbers are what seeds, queries, blocks, samples, columns and types are."""
     small = range(6)
-    purposes = [(number,) for number in TYPES] + [(purpose,) for purpose in Purpose]
+    purposes: list[tuple[int, ...]] = [(number,) for number in (*TYPES, *Purpose)]
     purposes += [(Purpose.GUARD, *purpose) for purpose in purposes if purpose != (0,)]
     purposes += [(Purpose.ROWS, first) for first in (0, 100, 200)]
     keys = [
