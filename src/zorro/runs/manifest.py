@@ -47,7 +47,7 @@ _PARTS: dict[str, type] = {
     "made.at": str,
 }
 _OPTIONS = ("hops", "halo", "check", "evaluator", "carries_messages", "directed", *READINGS)
-# Options that runs of earlier versions did not have say nothing while nobody sets them.
+# Options that say nothing while nobody sets them: said or not, the same is asked.
 _ALWAYS = object()
 _UNSAID = {
     "label": None,
@@ -58,6 +58,16 @@ _UNSAID = {
     "carries_messages": False,
     "directed": None,
 }
+# The same of parameters.
+_USUAL = {
+    "keep": list(KEPT),
+    "feature_groups": [],
+    "edge_presence": None,
+    "edge_noise": "presence",
+    "edge_effect": "structure",
+    "connected": False,
+}
+_MAY_DIFFER = ("max_seconds",)  # a search that ended by itself finds the same without
 _MOST_SHOWN = 60  # characters of a value
 
 Manifest = dict[str, Any]
@@ -109,19 +119,25 @@ def _part_told(output: object) -> dict[str, str]:
 
 
 def as_told(parameters: Parameters) -> dict[str, Any]:
-    """Return parameters as JSON gives them back; what was not asked for before is left out."""
-    told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
-    usual = {
-        "keep": list(KEPT),
-        "feature_groups": [],
-        "edge_presence": None,
-        "edge_noise": "presence",
-        "edge_effect": "structure",
-        "connected": False,
-    }
+    """Return parameters as JSON gives them back; what is usual is left out."""
     return {
-        name: value for name, value in told.items() if name not in usual or usual[name] != value
+        name: value
+        for name, value in _plain(parameters).items()
+        if name not in _USUAL or _USUAL[name] != value
     }
+
+
+def other_settings(manifest: Manifest, parameters: Parameters) -> Iterator[str]:
+    """Yield in which settings an explanation differs from what its run was asked."""
+    kept = {**_USUAL, **manifest["parameters"]}
+    for name, value in _plain(parameters).items():
+        if name in kept and name not in _MAY_DIFFER and kept[name] != value:
+            yield f"{name} {_shown(kept[name])}, got {_shown(value)}"
+
+
+def _plain(parameters: Parameters) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
+    return plain
 
 
 def assembled(
