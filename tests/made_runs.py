@@ -39,7 +39,9 @@ def made_explanation(
     proved = status == "certified" if certified is None else certified
     certificate = None
     if proved or status in ("budget exhausted", "conditional"):
-        certificate = certificate_of(0.85, 0.05, hits=366 if proved else 340, samples=400, attempts=1)
+        certificate = certificate_of(
+            0.85, 0.05, hits=366 if proved else 340, samples=400, attempts=1
+        )
     candidates = 9
     if status == "nothing needed":
         nodes = features = ()

@@ -117,7 +117,10 @@ FALSE: dict[str, tuple[dict[str, Any], str]] = {
     "tau 0": ({"certificate.tau": 0, "parameters.tau": 0}, "tau: expected a number above 0"),
     "a narrow interval": ({"fidelity.confidence": 0.01}, "fidelity.confidence: expected 0.95"),
     "a certificate withdrawn": ({"certificate.certified": False}, "certificate.certified: exp"),
-    "no certificate": ({"certificate": None, "fidelity.attempts": 0}, "certificate: expected one, by delta, got none"),
+    "no certificate": (
+        {"certificate": None, "fidelity.attempts": 0},
+        "certificate: expected one, by delta, got none",
+    ),
     "all that is needed": ({"status": "nothing needed"}, "status: expected 'certified', got"),
     "everything": ({"status": "everything needed"}, "status: expected 'certified', got"),
     "reached": ({"status": "reached"}, "status: expected 'certified', got 'reached'"),
@@ -135,6 +138,10 @@ FALSE: dict[str, tuple[dict[str, Any], str]] = {
     "a loss": ({"losses.of.nodes.0.broken": 10**9}, "losses.of.nodes: expected hits of samples"),
     "a gain": ({"losses.of.nodes.0.mended": -1}, "losses.of.nodes: expected counts from 0"),
     "another's loss": ({"losses.of.nodes.0.members": [19]}, "losses.of.nodes: expected those of"),
+    "an order": (
+        {"losses.of.features.0.broken": 0, "losses.of.features.0.mended": 50},
+        "losses.of.features: expected the largest first",
+    ),
     "a sure loss": ({"losses.confidence": 0.01}, "losses.confidence: expected 0.95, got 0.01"),
     "a probability": ({"probabilities.0": 1.5}, "probabilities: expected numbers from 0 to 1"),
     "another format": ({"format": 4}, "format: expected 5, got 4"),
@@ -164,7 +171,7 @@ def test_what_chance_leaves_is_computed_again(written, name):
     other = changed(values, name, values[part][field] * 0.9 // 1 if part == "chance" else 0.85)
     if part == "chance":
         other[part][field] = int(other[part][field])
-    with pytest.raises(InputError, match="certificate.tau: expected|chance: expected hits"):
+    with pytest.raises(InputError, match=r"certificate\.tau: expected|chance: expected hits"):
         Explanation.from_dict(other)
 
 
@@ -267,8 +274,7 @@ def test_no_other_number_makes_a_claim_that_was_not_shown(written, data):
     path = data.draw(st.sampled_from(sorted(numbers(values))))
     try:
         read = Explanation.from_dict(changed(values, path, data.draw(ANY_NUMBER)))
-    except InputError as error:
-        assert "\n" not in str(error)
+    except InputError:
         return
     assert_shown(read)
 
@@ -306,5 +312,5 @@ def test_numbers_that_agree_are_read_where_so_many_hits_prove_it(
     if is_shown(hits, samples, attempts, fidelity=tau, delta=delta):
         assert_shown(Explanation.from_dict(values))
     else:
-        with pytest.raises(InputError, match="certificate.certified: expected False"):
+        with pytest.raises(InputError, match=r"certificate\.certified: expected False"):
             Explanation.from_dict(values)

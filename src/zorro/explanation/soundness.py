@@ -144,8 +144,8 @@ def _check_certificate(e: Explanation) -> None:
     """Compute again what a certificate says of its hits."""
     c, p = e.certificate, e.parameters
     if (c is not None) != (p.search == "guided" and p.delta is not None):
-        expected = "one, by delta" if c is None else "none, by search and delta"
-        raise ValueError(f"certificate: expected {expected}, got {'none' if c is None else 'one'}")
+        which = "one, by delta, got none" if c is None else "none, by search and delta, got one"
+        raise ValueError(f"certificate: expected {which}")
     if c is None or p.delta is None:
         return
     tau, delta = p.tau, p.delta
@@ -191,7 +191,7 @@ def _status_of_set(e: Explanation) -> str:
     if _is_blank(e):
         return "nothing needed"
     features = e.graph.num_features if e.types is None else e.types.num_features
-    sizes = {
+    sizes: dict[str, int | None] = {
         TYPES: 0 if e.types is None else len(e.types.names),
         NODES: e.graph.candidates,
         FEATURES: features,
@@ -243,5 +243,8 @@ def _check_losses(e: Explanation) -> None:
             if min(loss.broken, loss.mended) < 0:
                 raise ValueError(f"losses.of.{kind}: expected counts from 0, got less")
             _check_counts(f"losses.of.{kind}", loss.broken + loss.mended, samples)
+        worth = [loss.broken - loss.mended for loss in losses]
+        if worth != sorted(worth, reverse=True):
+            raise ValueError(f"losses.of.{kind}: expected the largest first, got another order")
         if {frozenset(loss.members) for loss in losses} != set(map(frozenset, e.elements(kind))):
             raise ValueError(f"losses.of.{kind}: expected those of the set, got of others")

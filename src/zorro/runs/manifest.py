@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import platform
@@ -135,6 +136,7 @@ def other_settings(manifest: Manifest, parameters: Parameters) -> Iterator[str]:
             yield f"{name} {_shown(kept[name])}, got {_shown(value)}"
 
 
+@functools.lru_cache(maxsize=16)  # all rows of a run have the same
 def _plain(parameters: Parameters) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
     return plain

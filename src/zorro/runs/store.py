@@ -331,10 +331,10 @@ def _check_files(path: Path) -> None:
         if (found := other_than_file(file)) is not None:
             raise RunError(f"{file}: expected a file, got {found}: this is not a run's")
     journal = path.with_name(f"{path.name}-journal")
-    with suppress(FileNotFoundError), journal.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - len(_NAMES_ANOTHER)))
-        if file.read() == _NAMES_ANOTHER:
+    with suppress(FileNotFoundError), journal.open("rb") as opened:
+        size = opened.seek(0, os.SEEK_END)
+        opened.seek(max(0, size - len(_NAMES_ANOTHER)))
+        if opened.read() == _NAMES_ANOTHER:
             raise RunError(f"{journal}: expected the journal of one file, got one of several")
 
 

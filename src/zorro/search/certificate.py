@@ -148,8 +148,3 @@ class Attempt:
             if log_evidence(hits, self.samples + more, self._tau) >= -math.log(self._delta):
                 return min(more, left)
         return min(max(self._least, self.samples), left)
-
-    @property
-    def bound(self) -> float:
-        """The lower confidence bound."""
-        return lower_bound(self.hits, self.samples, self._delta)
