@@ -180,9 +180,9 @@ DAMAGES = {
         "certificate.bound: expected 0.1121 of 3 hits of 3, got 0.8547",
     ),
     "any delta": ({"explanation": certifying(delta=0.9999)}, "certificate.delta: expected 0.05"),
-    "another tau": ({"explanation": asking(tau=0.01)}, "expected the run's tau 0.85, got 0.01"),
-    "another delta": ({"explanation": asking(delta=0.1)}, "expected the run's delta 0.05, got 0.1"),
-    "another seed": ({"explanation": asking(seed=1)}, "expected the run's seed 0, got 1"),
+    "another tau": ({"explanation": asking(tau=0.01)}, "tau: expected 0.85, as its run was"),
+    "another delta": ({"explanation": asking(delta=0.1)}, "delta: expected 0.05, as its run"),
+    "another seed": ({"explanation": asking(seed=1)}, "parameters.seed: expected 0, as"),
     "other kinds": (
         {"explanation": asking(keep=("edges", "nodes", "features"), edge_presence=0.5)},
         "selected: expected edges, nodes, features, got nodes, features",

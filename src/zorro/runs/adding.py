@@ -59,10 +59,10 @@ def refuse_other(run: Run, explanation: Explanation) -> None:
         explanation: of the same model and data, which is not looked at.
     """
     parameters = run.manifest["parameters"]
-    for difference in other_settings(run.manifest, explanation.parameters):
+    for name, expected, got in other_settings(run.manifest, explanation.parameters):
         raise InputError(
             f"explanation: expected one that was asked for as those of {run.path} were, with "
-            f"{difference}"
+            f"{name} {expected}, got {got}"
         )
     if any(parameters.get(name) is not None for name in _COMPARED):
         raise InputError(

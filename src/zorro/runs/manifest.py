@@ -128,12 +128,12 @@ def as_told(parameters: Parameters) -> dict[str, Any]:
     }
 
 
-def other_settings(manifest: Manifest, parameters: Parameters) -> Iterator[str]:
-    """Yield in which settings an explanation differs from what its run was asked."""
+def other_settings(manifest: Manifest, parameters: Parameters) -> Iterator[tuple[str, str, str]]:
+    """Yield the settings in which an explanation differs from its run: the run's, and its own."""
     kept = {**_USUAL, **manifest["parameters"]}
     for name, value in _plain(parameters).items():
         if name in kept and name not in _MAY_DIFFER and kept[name] != value:
-            yield f"{name} {_shown(kept[name])}, got {_shown(value)}"
+            yield name, _shown(kept[name]), _shown(value)
 
 
 @functools.lru_cache(maxsize=16)  # all rows of a run have the same

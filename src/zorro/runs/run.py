@@ -324,8 +324,9 @@ class Run:
             return DamagedRow(position, key, reason)
         if not self._is_about_its_data(found.graph):
             return DamagedRow(position, key, "graph: another size than the run's")
-        for difference in other_settings(self.manifest, found.parameters):
-            return DamagedRow(position, key, f"parameters: expected the run's {difference}")
+        for name, expected, got in other_settings(self.manifest, found.parameters):
+            reason = f"parameters.{name}: expected {expected}, as its run was asked, got {got}"
+            return DamagedRow(position, key, reason)
         return found
 
     @property
