@@ -15,7 +15,7 @@ from made_runs import made_explanation, made_run, ring
 from zorro import open_run
 from zorro.errors import RunError, ZorroError
 from zorro.files.whole_file import whole_file
-from zorro.runs import find_runs
+from zorro.runs import BrokenRun, find_runs
 from zorro.runs.adding import add
 from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.runs.known import KNOWN, Known
@@ -176,6 +176,7 @@ def test_what_we_did_not_make_is_refused_by_its_name(run, name, script):
     with pytest.raises(RunError, match=name.split()[1]):
         run.counts()
     [broken] = find_runs(run.path.parent)
+    assert isinstance(broken, BrokenRun)
     assert name in broken.reason
     assert stored(run) == before
 
