@@ -18,7 +18,7 @@ from zorro.runs.digests import digest, model_digest
 from zorro.runs.manifest import assembled
 from zorro.runs.store import Store
 from zorro.runs.task import failed
-from zorro.search.certificate import Certificate
+from zorro.search.certificate import certificate_of
 
 
 def made_explanation(
@@ -32,8 +32,21 @@ def made_explanation(
     versus: Versus | None = None,
     size: tuple[int, int] = (40, 5),
 ) -> Explanation:
-    """An explanation with two classes' probabilities, as the guided search would leave it."""
+    """An explanation with two classes' probabilities, as the guided search would leave it.
+
+    What ended by itself and was not certified was asked for without a certificate.
+    """
     proved = status == "certified" if certified is None else certified
+    certificate = None
+    if proved or status in ("budget exhausted", "conditional"):
+        certificate = certificate_of(
+            0.85, 0.05, hits=366 if proved else 340, samples=400, attempts=1
+        )
+    candidates = 9
+    if status == "nothing needed":
+        nodes = features = ()
+    elif status == "everything needed":
+        candidates, features = len(nodes), tuple(range(size[1]))
     added = [Step("nodes", (node,), 0.4), *(Step("features", (f,), 0.5) for f in features)]
     return Explanation(
         query=question.Query("node", node),
@@ -44,13 +57,17 @@ def made_explanation(
         fidelity=FidelityEstimate(hits, 1000),
         search_fidelity=FidelityEstimate(92, 100),
         status=status,
-        parameters=Parameters("guided", 0.85, 10, 100, 1000, 0.95, "column-marginals", 0, 0.05),
-        graph=GraphSummary(9, 13, 20, 2, 1, "whole", False, False, *size),
+        parameters=Parameters(
+            "guided",
+            *(0.85, 10, 100, 1000, 0.95, "column-marginals", 0),
+            delta=None if certificate is None else 0.05,
+        ),
+        graph=GraphSummary(candidates, 13, 20, 2, 1, "whole", False, False, *size),
         evaluator="traced",
         evaluations=100,
         seconds=0.1234,
         version="0",
-        certificate=Certificate(0.85, 0.05, proved, 0.861, 366, 400, 1),
+        certificate=certificate,
         versus=versus,
     )
 
@@ -82,6 +99,7 @@ def made_run(
 ) -> Run:
     """A run's folder that holds what is given."""
     lost = failures or {}
+    deltas = {e.parameters.delta for e in explanations}
     x, edge_index = graph["x"], graph["edge_index"]
     manifest = assembled(
         [*(e.node for e in explanations), *lost],
@@ -96,7 +114,7 @@ def made_run(
         parameters={
             "search": "guided",
             "tau": 0.85,
-            "delta": 0.05,
+            **({"delta": next(iter(deltas))} if len(deltas) == 1 else {}),
             "samples": 100,
             "noise": "column-marginals",
             "seed": 0,

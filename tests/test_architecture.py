@@ -52,7 +52,7 @@ INSIDE = {
     ),
     "preparing": "settings direction ready cutting one_graph several_types graphs",
     "explanation": (
-        "written formats members losses typed parts explanation sentence claim text band "
+        "written members losses typed parts explanation sentence claim text band "
         "notebook soundness masks typed_masks making finding importance meter"
     ),
     "pyg": "levels hetero_levels calls algorithm",

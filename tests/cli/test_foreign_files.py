@@ -134,3 +134,21 @@ def test_what_another_machine_finds_under_the_same_names_must_be_the_same(
     np.savez(tmp_path / "graph.npz", **graph)
     with pytest.raises(InputError, match=r"expected the data set that is where .*, got another on"):
         task.open()
+
+
+def test_a_link_in_a_run_is_one_line(run, checkpoint, tmp_path):
+    words = ["explain", "--checkpoint", checkpoint, "--out", "made", *QUICK]
+    assert run(*words).code == 0
+    (tmp_path / "made/lock").unlink()
+    (tmp_path / "made/lock").symlink_to(tmp_path / "elsewhere")
+    result = run(*words)
+    assert result.code == 1
+    said = "zorro: error: a run cannot be made in made: made/lock: expected a file, got a link"
+    assert result.err.splitlines()[-1] == said
+    assert not (tmp_path / "elsewhere").exists()
+    (tmp_path / "made/lock").unlink()
+    store = tmp_path / "made/outcomes.sqlite"
+    store.rename(tmp_path / "moved")
+    store.symlink_to(tmp_path / "moved")
+    for command in (["report", "made", "--no-graph"], ["runs", "show", "made"]):
+        refused(run(*command), "made/outcomes.sqlite: expected a file, got a link")

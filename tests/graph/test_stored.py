@@ -582,6 +582,13 @@ def test_a_pipe_is_not_waited_for(folder):
         open_stored(folder)
 
 
+def test_a_record_that_says_something_twice_is_refused(folder):
+    text = (folder / "graph.json").read_text()
+    (folder / "graph.json").write_text(text.replace('"nodes"', '"nodes": 9, "nodes"', 1))
+    with pytest.raises(DatasetError, match=r"not the record .*'nodes' stands there twice"):
+        open_stored(folder)
+
+
 def test_a_record_nested_too_deeply_is_refused(folder):
     (folder / "graph.json").write_text('{"format":' + "[" * 200_000)
     with pytest.raises(DatasetError, match=r"not the record of a stored graph .nested too deeply"):
@@ -632,6 +639,19 @@ def test_two_writers_do_not_mix(tmp_path):
             store(small(), tmp_path / "graph")
         assert (unfinished / "mine").exists()
     assert [path.name for path in (tmp_path / "graph").iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("other", ["a link", "something else"])
+def test_a_lock_of_somebody_else_is_not_followed(tmp_path, other):
+    lock = tmp_path / ".graph.unfinished/lock"
+    lock.parent.mkdir()
+    if other == "a link":
+        lock.symlink_to(tmp_path / "elsewhere")
+    else:
+        os.mkfifo(lock)  # which would be waited for
+    with pytest.raises(DatasetError, match=f"lock: expected a file, got {other}"):
+        store(small(), tmp_path / "graph")
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_link_in_the_place_of_the_unfinished_folder_is_not_emptied(tmp_path):

@@ -132,6 +132,10 @@ def test_record_of_other_weights_is_noticed(saved):
         (None, r"there is no file .*gin.json"),
         ("{", r"gin.json is not readable JSON"),
         ("[]", r"gin.json: expected a JSON object, got list"),
+        (
+            '{"architecture": "gin", "architecture": "my_evil:Net"}',
+            r"gin.json is not readable JSON .'architecture' stands there twice",
+        ),
         ("[" * 200_000, r"gin.json is not readable JSON .nested too deeply"),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_failure_is_replaced(tmp_path, graph):
     [
         ({"seed": 5}, "with seed 0, got 5"),
         ({"tau": 0.9}, "with tau 0.85, got 0.9"),
-        ({"search": "paper"}, "with search 'guided', got 'paper'"),
+        ({"search": "paper"}, 'with search "guided", got "paper"'),
     ],
 )
 def test_what_was_asked_for_in_another_way_is_refused(tmp_path, graph, change, named):

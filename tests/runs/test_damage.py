@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ from zorro.runs.engines import InProcess
 from zorro.runs.folder import MANIFEST, OUTCOMES
 from zorro.runs.manifest import describe
 from zorro.runs.many import record
+from zorro.search.certificate import certificate_of
 from zorro.show.page import payload
 from zorro.show.page.node_view import NodeView
 
@@ -117,8 +119,8 @@ def test_broken_runs_are_listed_with_their_reasons(run):
         "later-format": "has format 99",
         "store-pipe": "expected a file, got something else",
         "store-text": "not a run's file",
-        "store-endless": "it has no table of outcomes",
-        "store-other": "it has no table of outcomes",
+        "store-endless": "expected nothing but its table, got view 'outcomes'",
+        "store-other": "expected the table 'outcomes' as zorro makes it, got another",
         "log-pipe": "expected a file, got something else",
     }.items():
         assert part in reasons[name], reasons[name]
@@ -139,6 +141,21 @@ def selecting(nodes):
     return explained(selected={"nodes": nodes, "features": [0]})
 
 
+def certifying(**changes):
+    """A certificate that says something else than follows from its hits."""
+    made = made_explanation(8).to_dict()
+    return json.dumps({**made, "certificate": {**made["certificate"], **changes}})
+
+
+def asking(**changes):
+    made = made_explanation(8)
+    parameters = dataclasses.replace(made.parameters, **changes)
+    certificate = certificate_of(
+        parameters.tau, parameters.delta or 0.0, hits=366, samples=400, attempts=1
+    )
+    return dataclasses.replace(made, parameters=parameters, certificate=certificate).to_json()
+
+
 DAMAGES = {
     "not JSON": ({"explanation": "{"}, "text: expected JSON"),
     "deep": ({"explanation": DEEP}, "nested too deeply"),
@@ -154,7 +171,25 @@ DAMAGES = {
     ),
     "an empty claim": (
         {"explanation": explained(certificate=None)},
-        "expected a certificate with 'certified', got none",
+        "certificate: expected one, by delta, got none",
+    ),
+    "a bound above 1": ({"explanation": certifying(bound=1.5)}, "certificate.bound: expected"),
+    "too many hits": ({"explanation": certifying(hits=500)}, "certificate: expected hits of sam"),
+    "three samples": (
+        {"explanation": certifying(hits=3, samples=3)},
+        "certificate.bound: expected 0.1121 of 3 hits of 3, got 0.8547",
+    ),
+    "any delta": ({"explanation": certifying(delta=0.9999)}, "certificate.delta: expected 0.05"),
+    "another tau": ({"explanation": asking(tau=0.01)}, "tau: expected 0.85, as its run was"),
+    "another delta": ({"explanation": asking(delta=0.1)}, "delta: expected 0.05, as its run"),
+    "another seed": ({"explanation": asking(seed=1)}, "parameters.seed: expected 0, as"),
+    "other kinds": (
+        {"explanation": asking(keep=("edges", "nodes", "features"), edge_presence=0.5)},
+        "selected: expected edges, nodes, features, got nodes, features",
+    ),
+    "said twice": (
+        {"explanation": explained().replace('"hits"', '"hits": 400, "hits"')},
+        "'hits' stands there twice",
     ),
     "no nodes": ({"explanation": selecting(7)}, "selected.nodes: expected a list, got 7"),
     "text as node": ({"explanation": selecting(["a"])}, "expected a whole number, got 'a'"),

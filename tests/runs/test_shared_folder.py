@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from zorro.files import lock
 from zorro.runs.engines import shared_folder as module
 from zorro.runs.engines.shared_folder import remove_left_behind, shared_folder
 
@@ -136,7 +137,8 @@ def test_where_there_are_no_locks_nothing_is_removed(temporary, monkeypatch):
     with shared_folder() as folder:
         remove_left_behind()
         assert folder.exists()
-    monkeypatch.setattr(module, "fcntl", None)
+    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(module, "HAS_LOCKS", False)
     with shared_folder() as folder:
         remove_left_behind()
         assert folder.exists()

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from zorro.evaluation import evidence
 from zorro.evaluation.evidence import level, log_evidence, lower_bound
 from zorro.search import certificate
-from zorro.search.certificate import Attempt
+from zorro.search.certificate import Attempt, certificate_of
 
 
 def test_the_examples_in_the_docstrings_are_true():
@@ -86,7 +86,8 @@ def test_right_claims_are_made_with_few_samples(tau, fidelity):
             attempt.add(int(generator.binomial(batch, fidelity)), batch)
         certified += attempt.passed
         used.append(attempt.samples)
-        assert attempt.passed == (attempt.bound >= tau - 1e-9)
+        made = certificate_of(tau, 0.05, hits=attempt.hits, samples=attempt.samples, attempts=2)
+        assert attempt.passed == made.certified == (made.bound >= tau - 1e-9)
     assert certified >= 190
     assert np.median(used) <= 500
 

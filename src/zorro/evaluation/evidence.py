@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from scipy.special import betainc, betaincc, betaincinv, betaln
@@ -27,6 +28,7 @@ def log_evidence(hits: int, samples: int, p: float) -> float:
     return won - at_p - misses * math.log1p(-p)
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def lower_bound(hits: int, samples: int, delta: float) -> float:
     """Return the highest p that is refuted at level `delta`; 0 if none is.
 

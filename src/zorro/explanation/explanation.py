@@ -23,7 +23,6 @@ from zorro.elements.groups import gathered
 from zorro.elements.types import Relation, Types
 from zorro.errors import InputError
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.explanation.formats import FORMAT, up_to_date
 from zorro.explanation.losses import ElementLoss, Losses
 from zorro.explanation.parts import GraphSummary, PredictedValue, Step, number_of
 from zorro.explanation.typed import (
@@ -55,6 +54,7 @@ Status = Literal[
     "everything needed",
     "budget exhausted",
 ]
+FORMAT = 5  # of what is written
 MaskType = Literal["attributes", "object", "common_attributes"]
 
 
@@ -294,23 +294,24 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
-        """Rebuild an explanation from `to_dict`'s values, of this version or an earlier one."""
+        """Rebuild an explanation from `to_dict`'s values.
+
+        What follows from other values is computed again, as the certificate from its hits: values
+        of which one does not follow are refused.
+        """
         from zorro.explanation.soundness import check_sound
 
+        rest = {name: value for name, value in values.items() if name != "format"}
         try:
-            explanation = rebuilt(cls, up_to_date(values))._without_false_claim()
+            if values.get("format") != FORMAT:
+                raise ValueError(f"format: expected {FORMAT}, got {values.get('format')!r:.40}")
+            explanation = rebuilt(cls, rest)
             check_sound(explanation)
         except ValueError as error:
             raise InputError(
                 f"values: expected an explanation as to_dict writes it, got another: {error}"
             ) from None
         return explanation
-
-    def _without_false_claim(self) -> Explanation:
-        """Return an earlier version's claim about less than all that matters as what it is."""
-        if self.graph.context_matters and self.status != "budget exhausted":
-            return dataclasses.replace(self, status="conditional")
-        return self
 
     def to_json(self) -> str:
         """Return the explanation as one line of JSON."""

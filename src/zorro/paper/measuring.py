@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from zorro.files.plain_json import parse
 from zorro.paper.cells import NodeCell
 from zorro.paper.experiment import Settings
 from zorro.paper.graph_cells import GraphCell, loaded_graphs
@@ -110,7 +111,7 @@ class Measurements:
                 continue
             run = Run(path)
             found = [
-                json.loads(outcome.explanation)
+                parse(outcome.explanation)
                 for outcome in run.outcomes(failed=False)
                 if outcome.explanation is not None
             ]

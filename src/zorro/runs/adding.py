@@ -8,13 +8,11 @@ from zorro.errors import InputError, RunError
 from zorro.explanation import Explanation
 from zorro.runs import folder as folders
 from zorro.runs.known import Known
-from zorro.runs.manifest import as_told, asked_for, with_added
+from zorro.runs.manifest import asked_for, other_settings, with_added
 from zorro.runs.run import Run, open_run
 from zorro.runs.store import Store
 from zorro.runs.task import Outcome, Query
 
-# A search that ended by itself finds the same with a limit of time as without.
-_MAY_DIFFER = ("max_seconds",)
 _COMPARED = ("why_not", "among")
 
 
@@ -61,12 +59,11 @@ def refuse_other(run: Run, explanation: Explanation) -> None:
         explanation: of the same model and data, which is not looked at.
     """
     parameters = run.manifest["parameters"]
-    for name, value in as_told(explanation.parameters).items():
-        if name not in _MAY_DIFFER and name in parameters and parameters[name] != value:
-            raise InputError(
-                f"explanation: expected one that was asked for as those of {run.path} were, with "
-                f"{name} {parameters[name]!r}, got {value!r}"
-            )
+    for name, expected, got in other_settings(run.manifest, explanation.parameters):
+        raise InputError(
+            f"explanation: expected one that was asked for as those of {run.path} were, with "
+            f"{name} {expected}, got {got}"
+        )
     if any(parameters.get(name) is not None for name in _COMPARED):
         raise InputError(
             f"explanation: expected one whose answer is compared with another, as in {run.path}, "

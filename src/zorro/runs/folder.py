@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from zorro.errors import RunError
+from zorro.files.lock import hold, open_lock
+from zorro.files.plain_file import other_than_file
 from zorro.files.plain_json import parse
 from zorro.files.whole_file import whole_file
 from zorro.runs.manifest import FORMAT, Manifest, checked, refuse_other
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where nothing keeps two drivers apart
-    fcntl = None  # type: ignore[assignment]
 
 MANIFEST = "manifest.json"
 OUTCOMES = "outcomes.sqlite"
@@ -28,6 +26,11 @@ def is_run(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
+def has_outcomes(folder: Path) -> bool:
+    """Whether something has the name of a run's outcomes, a link that leads nowhere included."""
+    return os.path.lexists(folder / OUTCOMES)
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Return what a run was asked."""
     path = folder / MANIFEST
@@ -35,6 +38,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise RunError(f"there is no run at {folder}: check the path")
     if not path.is_file():
         raise RunError(f"{folder} is not a run: it has no {MANIFEST}")
+    if (found := other_than_file(path)) is not None:
+        raise RunError(f"{path}: expected a file, got {found}: this is not a run's")
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
@@ -80,13 +85,14 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a run as its only driver; the lock goes with the process that holds it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / _LOCK).open("a", encoding="utf-8")
+        lock = open_lock(folder / _LOCK)
     except OSError as error:
         raise RunError(f"a run cannot be made in {folder}: {error}") from error
-    with file:
-        if fcntl is not None:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RunError(f"{folder} is being written by another process") from None
+    try:
+        try:
+            hold(lock)
+        except OSError:
+            raise RunError(f"{folder} is being written by another process") from None
         yield
+    finally:
+        os.close(lock)

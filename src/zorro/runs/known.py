@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zorro.errors import RunError
+from zorro.files.plain_file import other_than_file
 from zorro.files.plain_json import parse
 from zorro.files.whole_file import whole_file
 from zorro.graph.names import Labels, LabelsByType, Names
@@ -65,6 +66,8 @@ class Known:
         path = folder / KNOWN
         if not path.is_file():
             return cls()
+        if (found := other_than_file(path)) is not None:
+            raise RunError(f"{path}: expected a file, got {found}: this is not a run's")
         try:
             if path.stat().st_size > _MOST_BYTES:
                 raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import platform
@@ -47,7 +48,7 @@ _PARTS: dict[str, type] = {
     "made.at": str,
 }
 _OPTIONS = ("hops", "halo", "check", "evaluator", "carries_messages", "directed", *READINGS)
-# Options that runs of earlier versions did not have say nothing while nobody sets them.
+# Options that say nothing while nobody sets them: said or not, the same is asked.
 _ALWAYS = object()
 _UNSAID = {
     "label": None,
@@ -58,6 +59,16 @@ _UNSAID = {
     "carries_messages": False,
     "directed": None,
 }
+# The same of parameters.
+_USUAL = {
+    "keep": list(KEPT),
+    "feature_groups": [],
+    "edge_presence": None,
+    "edge_noise": "presence",
+    "edge_effect": "structure",
+    "connected": False,
+}
+_MAY_DIFFER = ("max_seconds",)  # a search that ended by itself finds the same without
 _MOST_SHOWN = 60  # characters of a value
 
 Manifest = dict[str, Any]
@@ -109,19 +120,26 @@ def _part_told(output: object) -> dict[str, str]:
 
 
 def as_told(parameters: Parameters) -> dict[str, Any]:
-    """Return parameters as JSON gives them back; what was not asked for before is left out."""
-    told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
-    usual = {
-        "keep": list(KEPT),
-        "feature_groups": [],
-        "edge_presence": None,
-        "edge_noise": "presence",
-        "edge_effect": "structure",
-        "connected": False,
-    }
+    """Return parameters as JSON gives them back; what is usual is left out."""
     return {
-        name: value for name, value in told.items() if name not in usual or usual[name] != value
+        name: value
+        for name, value in _plain(parameters).items()
+        if name not in _USUAL or _USUAL[name] != value
     }
+
+
+def other_settings(manifest: Manifest, parameters: Parameters) -> Iterator[tuple[str, str, str]]:
+    """Yield the settings in which an explanation differs from its run: the run's, and its own."""
+    kept = {**_USUAL, **manifest["parameters"]}
+    for name, value in _plain(parameters).items():
+        if name in kept and name not in _MAY_DIFFER and kept[name] != value:
+            yield name, _shown(kept[name]), _shown(value)
+
+
+@functools.lru_cache(maxsize=16)  # all rows of a run have the same
+def _plain(parameters: Parameters) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(parameters)))
+    return plain
 
 
 def assembled(

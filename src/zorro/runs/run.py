@@ -27,7 +27,7 @@ from zorro.question.reading import READINGS, reading_of
 from zorro.runs import folder as folders
 from zorro.runs.flat import flat_rows
 from zorro.runs.known import Known
-from zorro.runs.manifest import Manifest, about_of, added_to, asked_for
+from zorro.runs.manifest import Manifest, about_of, added_to, asked_for, other_settings
 from zorro.runs.store import Counts, DamagedRow, Store
 from zorro.runs.task import Outcome
 
@@ -141,7 +141,7 @@ class Run:
 
     def counts(self) -> Counts:
         """Return how many queries have ended, and how."""
-        if not (self.path / folders.OUTCOMES).exists():
+        if not folders.has_outcomes(self.path):
             return Counts(0, 0, 0)
         with self._store() as store:
             return store.counts()
@@ -211,7 +211,7 @@ class Run:
         Args:
             which: see `Store.rows`.
         """
-        if not (self.path / folders.OUTCOMES).exists():
+        if not folders.has_outcomes(self.path):
             return
         with self._store() as store:
             try:
@@ -226,7 +226,7 @@ class Run:
 
     def outcomes(self, **which: Any) -> Iterator[Outcome]:
         """Yield what the store holds, see `Store.outcomes`."""
-        if not (self.path / folders.OUTCOMES).exists():
+        if not folders.has_outcomes(self.path):
             return
         with self._store() as store:
             yield from store.outcomes(**which)
@@ -319,13 +319,14 @@ class Run:
             reason = f"level: {found.query.level}, in a run of level {self.level}"
             return DamagedRow(position, key, reason)
         told = (key, outcome.status, outcome.certified)
-        if found.status == "conditional":  # which earlier versions called something else
-            told = (key, "conditional", False)
         if (found.query.key, found.status, found.certified) != told:
             reason = f"{self.level}, status or certified: not those of the explanation"
             return DamagedRow(position, key, reason)
         if not self._is_about_its_data(found.graph):
             return DamagedRow(position, key, "graph: another size than the run's")
+        for name, expected, got in other_settings(self.manifest, found.parameters):
+            reason = f"parameters.{name}: expected {expected}, as its run was asked, got {got}"
+            return DamagedRow(position, key, reason)
         return found
 
     @property

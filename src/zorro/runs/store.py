@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zorro.errors import RunError
+from zorro.files.plain_file import other_than_file
 from zorro.runs.task import FAILED, Outcome, Query
 
-_TABLE = """
+_NAME = "outcomes"
+_TABLE = """\
 CREATE TABLE outcomes (
     position INTEGER PRIMARY KEY,  -- in the order in which queries were asked for
     node INTEGER NOT NULL,         -- the query's key, which for a node is its number
@@ -27,13 +29,9 @@ CREATE TABLE outcomes (
     trace TEXT,
     seconds REAL NOT NULL,
     finished TEXT NOT NULL
-)
-"""
-_COLUMNS = [
-    *("position", "node", "status", "certified", "explanation", "error", "trace", "seconds"),
-    "finished",
-]
+)"""  # to the letter: see `_check_schema`
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps next to its file
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that names another one
 _TRIES = 5  # to copy a store that is being written
 _PATIENCE = 10.0  # seconds for another reader or writer to finish
 
@@ -88,9 +86,9 @@ class Store:
         self._path = path
         self._write = write
         self._closing = ExitStack()
+        _check_files(path)
         if not write and not path.exists():
             raise RunError(f"{path} is missing: this run has not begun, or its folder is damaged")
-        _refuse_other_than_files(path)
         with self._explained():
             if write and not path.exists():
                 _make(path)
@@ -207,14 +205,13 @@ class Store:
 
     def median_length(self, field: str) -> float:
         """Return the median number of elements of a kind that explanations hold; 0 if none does."""
-        # NULL where there is no such list, be it because the explanation is no JSON. Explanations
-        # of the first format have it at the top.
-        each = (
+        path = f"$.selected.{field}"
+        # NULL where there is no such list, be it because the explanation is no JSON.
+        length = (
+            "CASE WHEN NOT json_valid(explanation) THEN NULL "
             f"WHEN json_type(explanation, '{path}') = 'array' "
-            f"THEN json_array_length(explanation, '{path}')"
-            for path in (f"$.selected.{field}", f"$.{field}")
+            f"THEN json_array_length(explanation, '{path}') END"
         )
-        length = f"CASE WHEN NOT json_valid(explanation) THEN NULL {' '.join(each)} END"
         with self._explained():
             (count,) = self._connection.execute(f"SELECT count({length}) FROM outcomes").fetchone()
             middle = self._connection.execute(
@@ -263,27 +260,34 @@ def _outcome(
 
 
 def _connection(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a store, and make sure that it is one: another file's views could run for ever."""
+    """Open a store, and make sure that it is one before anything of it is read or written."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE
     )
     try:
         connection.text_factory = _text
         connection.execute("PRAGMA trusted_schema = OFF")
-        kinds = connection.execute(
-            "SELECT type, sql FROM sqlite_master WHERE name = 'outcomes' COLLATE NOCASE"
-        ).fetchall()
-        columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo('outcomes')")
-        if (
-            [kind for kind, _ in kinds] != ["table"]
-            or "VIRTUAL" in str(kinds[0][1]).upper().split()[:3]
-            or columns.fetchall() != [(name, 0) for name in _COLUMNS]
-        ):
-            raise sqlite3.DatabaseError("it has no table of outcomes")
+        connection.execute("PRAGMA cell_size_check = ON")
+        _check_schema(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _check_schema(connection: sqlite3.Connection) -> None:
+    """Raise `sqlite3.DatabaseError` if a file holds more than our table, or another in its place.
+
+    A trigger would change what is written, a view could run for ever, and what a column is to hold
+    by default, or is computed from, is somebody else's expression. So the text must be ours.
+    """
+    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    for kind, name, _ in found:
+        if (kind, name) != ("table", _NAME):
+            raise sqlite3.DatabaseError(f"expected nothing but its table, got {kind} {name!r:.60}")
+    if [sql for *_, sql in found] != [_TABLE]:
+        got = "another" if found else "none"
+        raise sqlite3.DatabaseError(f"expected the table {_NAME!r} as zorro makes it, got {got}")
 
 
 def _copied(path: Path, folder: Path) -> Path:
@@ -317,20 +321,33 @@ def _text(value: bytes) -> str | bytes:
         return value
 
 
-def _refuse_other_than_files(path: Path) -> None:
-    """Raise `RunError` if something else has the name of a file: a pipe is waited for for ever."""
+def _check_files(path: Path) -> None:
+    """Raise `RunError` if something else has the name of a file that SQLite would open.
+
+    A link leads out of the run, a pipe is waited for for ever, and a journal that names another
+    one makes SQLite delete what it names. Ours, of single files, never do.
+    """
     for file in (path, *(path.with_name(path.name + ending) for ending in _BESIDE)):
-        if file.exists() and not file.is_file():
-            raise RunError(f"{file}: expected a file, got something else: this is not a run's")
+        if (found := other_than_file(file)) is not None:
+            raise RunError(f"{file}: expected a file, got {found}: this is not a run's")
+    journal = path.with_name(f"{path.name}-journal")
+    with suppress(FileNotFoundError), journal.open("rb") as opened:
+        size = opened.seek(0, os.SEEK_END)
+        opened.seek(max(0, size - len(_NAMES_ANOTHER)))
+        if opened.read() == _NAMES_ANOTHER:
+            raise RunError(f"{journal}: expected the journal of one file, got one of several")
 
 
 def _make(path: Path) -> None:
     """Make an empty store, which readers see whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.unlink(missing_ok=True)
-    with closing(sqlite3.connect(partial)) as connection, connection:
-        connection.execute(_TABLE)
-    partial.replace(path)
+    try:
+        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+            partial = Path(folder) / path.name
+            with closing(sqlite3.connect(partial)) as connection, connection:
+                connection.execute(_TABLE)
+            partial.replace(path)
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error.strerror or error}") from error
 
 
 def _advice(error: sqlite3.Error) -> str:

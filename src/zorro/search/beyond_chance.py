@@ -40,18 +40,32 @@ def search_beyond_chance(
     for evaluator in sampler.unseen(_SAMPLES):
         hits += int(evaluator.hits(evaluator.nothing).sum())
     chance = FidelityEstimate(hits, _SAMPLES, confidence)
+    target, left = claim_beyond(chance, tau, delta)
     if chance.hits == chance.samples:
-        return dataclasses.replace(find(tau=tau, delta=delta), chance=chance)
-    share = chance.value if delta is None else _upper_bound(chance, delta / 2)
-    target = share + tau * (1 - share)
+        return dataclasses.replace(find(tau=target, delta=left), chance=chance)
     planned = min(_MOST_PLANNED, round(_MISSES / (1 - target)))
-    found = find(tau=target, delta=None if delta is None else delta / 2, planned=planned)
+    found = find(tau=target, delta=left, planned=planned)
     if found.certificate is not None and delta is not None:
         whole = dataclasses.replace(found.certificate, delta=delta)
         found = dataclasses.replace(found, certificate=whole)
     return dataclasses.replace(found, chance=chance)
 
 
-def _upper_bound(measured: FidelityEstimate, delta: float) -> float:
-    """Return an upper bound that the fidelity exceeds with probability δ at most."""
-    return float(betaincinv(measured.hits + 1, measured.samples - measured.hits, 1 - delta))
+def claim_beyond(
+    chance: FidelityEstimate, tau: float, delta: float | None
+) -> tuple[float, float | None]:
+    """Return the fidelity that a set is to have, and what is left of δ to show it.
+
+    Args:
+        chance: the hits of the empty set, on samples that nothing else sees.
+        tau: what is to be reached of what chance leaves open.
+        delta: of the whole claim; None makes none.
+    """
+    if chance.hits == chance.samples:
+        return tau, delta
+    share, left = chance.value, None
+    if delta is not None:
+        left = delta / 2
+        # Clopper and Pearson's upper bound at the other half.
+        share = float(betaincinv(chance.hits + 1, chance.samples - chance.hits, 1 - left))
+    return share + tau * (1 - share), left

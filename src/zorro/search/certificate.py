@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from zorro.evaluation.evidence import log_evidence, lower_bound
+from zorro.evaluation.evidence import level, log_evidence, lower_bound
 
 LEAST = 100  # samples of a batch if nothing better is known
 _STEP = 50  # batches are multiples of this
@@ -29,6 +29,37 @@ class Certificate:
     hits: int  # of the last attempt
     samples: int
     attempts: int
+
+
+def certificate_of(
+    tau: float, delta: float, *, hits: int, samples: int, attempts: int
+) -> Certificate:
+    """Return what so many hits of the last attempt prove: nothing where there was none.
+
+    Args:
+        tau: the fidelity that was to be shown.
+        delta: of all attempts together.
+        hits: of the last attempt.
+        samples: that it took.
+        attempts: how many there were.
+    """
+    allowed = level(delta, attempts) if attempts else 0.0
+    return Certificate(
+        tau=tau,
+        delta=delta,
+        certified=attempts > 0 and is_shown(tau, allowed, hits, samples),
+        bound=lower_bound(hits, samples, allowed) if attempts else 0.0,
+        hits=hits,
+        samples=samples,
+        attempts=attempts,
+    )
+
+
+def is_shown(tau: float, delta: float, hits: int, samples: int) -> bool:
+    """Whether hits refute at level `delta` that the fidelity is below τ."""
+    if tau >= 1 or samples == 0:
+        return False
+    return log_evidence(hits, samples, tau) >= -math.log(delta)
 
 
 def share_needed(tau: float, delta: float, samples: int) -> float:
@@ -86,9 +117,7 @@ class Attempt:
     @property
     def passed(self) -> bool:
         """Whether a fidelity below τ is refuted."""
-        if self._tau >= 1 or self.samples == 0:
-            return False
-        return log_evidence(self.hits, self.samples, self._tau) >= -math.log(self._delta)
+        return is_shown(self._tau, self._delta, self.hits, self.samples)
 
     @property
     def lost(self) -> bool:
@@ -119,8 +148,3 @@ class Attempt:
             if log_evidence(hits, self.samples + more, self._tau) >= -math.log(self._delta):
                 return min(more, left)
         return min(max(self._least, self.samples), left)
-
-    @property
-    def bound(self) -> float:
-        """The lower confidence bound."""
-        return lower_bound(self.hits, self.samples, self._delta)

@@ -16,7 +16,14 @@ from zorro.evaluation.evaluator import Evaluator
 from zorro.evaluation.evidence import level
 from zorro.noise.streams import BLOCK
 from zorro.search.budget import Budget, BudgetSpent
-from zorro.search.certificate import FAVOUR, LEAST, Attempt, Certificate, share_needed
+from zorro.search.certificate import (
+    FAVOUR,
+    LEAST,
+    Attempt,
+    Certificate,
+    certificate_of,
+    share_needed,
+)
 from zorro.search.connected import Connected
 from zorro.search.found import Found, Move, OnStep, unwatched
 from zorro.search.guided import GuidedSearch
@@ -369,13 +376,13 @@ class _Search:
     def _result(self, found: Found, delta: float | None) -> SearchResult:
         attempt = self._attempt
         if attempt is None or delta is None:
-            certificate = None if delta is None else _nothing_shown(self._tau, delta)
+            certificate = None
+            if delta is not None:
+                certificate = certificate_of(self._tau, delta, hits=0, samples=0, attempts=0)
             return SearchResult(found, certificate, finished=False)
-        certificate = Certificate(
-            tau=self._tau,
-            delta=delta,
-            certified=attempt.passed,
-            bound=attempt.bound,
+        certificate = certificate_of(
+            self._tau,
+            delta,
             hits=attempt.hits,
             samples=attempt.samples,
             attempts=self._attempts,
@@ -418,7 +425,3 @@ def _with_failures(search: GuidedSearch, attempt: Attempt, failed: list[Evaluato
     new = sum(evaluator.samples for evaluator in failed)
     misses = attempt.samples - attempt.hits
     return torch.cat([weights, weights.new_full((new,), misses / max(1, new))])
-
-
-def _nothing_shown(tau: float, delta: float) -> Certificate:
-    return Certificate(tau, delta, certified=False, bound=0.0, hits=0, samples=0, attempts=0)

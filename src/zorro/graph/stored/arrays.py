@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,12 +19,8 @@ from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
 from zorro.errors import DatasetError, InputError
+from zorro.files.lock import hold, open_lock
 from zorro.graph.stored.layout import ArrayRecord
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where nothing keeps two writers apart
-    fcntl = None  # type: ignore[assignment]
 
 Array = NDArray[Any]
 _LOCK = "lock"
@@ -67,33 +63,34 @@ def _held(unfinished: Path) -> Iterator[None]:
             raise DatasetError(f"{unfinished} is a link: remove it, which frees the name")
         unfinished.mkdir(exist_ok=True)
         try:
-            file = (unfinished / _LOCK).open("a")
+            lock = open_lock(unfinished / _LOCK)
         except FileNotFoundError:
             continue  # it has just been finished or deleted
-        with file:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise DatasetError(
-                        f"{unfinished} is being written by another process: wait for it to finish"
-                    ) from None
-            if not _is_at(file, unfinished / _LOCK):
+        try:
+            try:
+                hold(lock)
+            except BlockingIOError:
+                raise DatasetError(
+                    f"{unfinished} is being written by another process: wait for it to finish"
+                ) from None
+            if not _is_at(lock, unfinished / _LOCK):
                 continue
             for entry in unfinished.iterdir():
                 if entry.name != _LOCK:
                     shutil.rmtree(entry) if _is_folder(entry) else entry.unlink()
             yield
             return
+        finally:
+            os.close(lock)
 
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _is_at(file: IO[str], path: Path) -> bool:
+def _is_at(lock: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+        return os.path.samestat(os.fstat(lock), path.stat())
     except FileNotFoundError:
         return False
 
@@ -108,7 +105,7 @@ class ArrayFolder:
     @contextmanager
     def array(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> Iterator[ArrayFile]:
         """Yield a file to which the array `name` is appended, part after part."""
-        with path_of(self.folder, name).open("wb") as file:
+        with path_of(self.folder, name).open("xb") as file:
             array = ArrayFile(file, np.dtype(dtype), shape)
             yield array
         self.records[name] = array.record()

@@ -26,6 +26,7 @@ from typing import Any
 
 from zorro.errors import DatasetError
 from zorro.files.plain_json import parse
+from zorro.files.whole_file import whole_file
 
 RECORD = "graph.json"
 MASKS = ("train_mask", "val_mask", "test_mask")
@@ -108,7 +109,8 @@ class Record:
     def write(self, folder: Path) -> None:
         """Write the record into a folder."""
         told = {"format": _FORMAT, "version": _VERSION, "digest": self.digest, **asdict(self)}
-        (folder / RECORD).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        with whole_file(folder / RECORD) as file:
+            file.write(f"{json.dumps(told, indent=1)}\n".encode())
 
     @classmethod
     def read(cls, folder: Path) -> Record:

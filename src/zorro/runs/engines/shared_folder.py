@@ -14,10 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # not on Windows, where what killed processes leave behind stays
-    fcntl = None  # type: ignore[assignment]
+from zorro.files.lock import HAS_LOCKS, hold
 
 _PREFIX = "zorro-shared-"
 # A folder has this name until its lock is held: others could not tell it from one left behind.
@@ -34,7 +31,7 @@ def shared_folder() -> Iterator[Path]:
     lock = os.open(unfinished / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with suppress(OSError):  # without locks here, nobody can take it for left behind either
-            _hold(lock)
+            hold(lock)
         unfinished.rename(folder)
         yield folder
     finally:
@@ -43,7 +40,7 @@ def shared_folder() -> Iterator[Path]:
 
 def remove_left_behind() -> None:
     """Remove the folders whose owners have ended without removing them."""
-    if fcntl is None:
+    if not HAS_LOCKS:  # what killed processes leave behind stays
         return
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):  # held by its owner, gone by now, or not ours to remove
@@ -61,18 +58,11 @@ def _remove_if_left_behind(folder: Path) -> None:
         folder.rmdir()  # only if it is empty: the lock is the last to be removed
         return
     try:
-        _hold(lock)
+        hold(lock)
     except OSError:
         os.close(lock)
         raise
     _remove(folder, lock)
-
-
-def _hold(lock: int) -> None:
-    """Take a lock; raise `OSError` if another holds it, or if there are no locks here."""
-    if fcntl is None:
-        raise OSError("this system has no locks")
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _remove(folder: Path, lock: int) -> None:
