@@ -14,6 +14,7 @@ from scipy.stats import false_discovery_control, fisher_exact, mannwhitneyu
 from zorro.audit import GraphSetting, audit
 from zorro.audit.cases import cases_of
 from zorro.audit.mistakes import _by_chance, _expected
+from zorro.audit.share import FAMILIES
 from zorro.audit.telltale import telltale_of
 from zorro.errors import InputError, RunError
 
@@ -127,7 +128,7 @@ def _adjusted_by_hand(p_value, explanations, truth):
             counts[truth[e.node]][f not in e.features] += 1
         p_values.append(fisher_exact(np.array(counts), alternative="greater").pvalue)
     place = int(np.argmin(np.abs(np.array(p_values) - p_value)))
-    return false_discovery_control(p_values, method="by")[place]
+    return min(1, FAMILIES * false_discovery_control(p_values, method="by")[place])
 
 
 def test_what_is_typical_of_errors_is_told_with_the_class_held_fixed():

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from zorro.audit.cases import Case
-from zorro.audit.setting import Place
-from zorro.audit.share import Numbers, Share, adjusted, more_than_chance
+from zorro.audit.setting import TRAINING, Labels, Place
+from zorro.audit.share import FAMILIES, Numbers, Share, adjusted, more_than_chance
+from zorro.audit.training import training_chance
 
 MOST_LISTED = 12  # features, or nodes, of a class
 
@@ -37,7 +38,8 @@ class Use:
         share: of the explanations.
         expected: the share if sets of the same sizes were drawn at random from what could have
             been kept: as many features that occur among the candidates, and as many that do not;
-            as many nodes. None where the graph is not at hand.
+            as many nodes, of single nodes as many at each distance. Of training nodes, the share
+            if others of the same classes had been trained on. None where the graph is not at hand.
         q_value: by which it is more often than that, the false discovery rate over all that were
             looked at being controlled; 1 where that is not known.
         elsewhere: the share of the explanations of all other classes, if there are any.
@@ -123,26 +125,15 @@ def node_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
     ]
 
 
-def kind_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
-    """Return how often explanations of each class keep a node of each kind, or more of them."""
-    counted: list[list[tuple[str, int, float]]] = []
-    for _, cases in classes:
-        placed = [(case, case.place) for case in cases if case.place is not None]
-        every = {kind: at for _, place in placed for at, kind in enumerate(place.kinds)}
-        kinds = sorted(every, key=lambda kind: (every[kind], kind))
-        counted.append(
-            [
-                (
-                    kind,
-                    sum(
-                        bool((_of(place, kind) & case.is_kept(place)).any())
-                        for case, place in placed
-                    ),
-                    float(np.mean([_any_of(case, place, kind) for case, place in placed])),
-                )
-                for kind in kinds
-            ]
-        )
+def kind_uses(classes: Classes, *, predicted: Labels | None, confidence: float) -> list[list[Use]]:
+    """Return how often explanations of each class keep a node of each kind, or more of them.
+
+    Args:
+        classes: each with its cases.
+        predicted: (N,), the model's class of each node.
+        confidence: of the intervals.
+    """
+    counted = [_count_kinds(cases) for _, cases in classes]
     totals = [len(cases) for _, cases in classes]
     p_values = [
         float(more_than_chance(np.array([count]), total, np.array([chance]))[0])
@@ -150,12 +141,28 @@ def kind_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
         for _, count, chance in rows
     ]
     q_values = iter(adjusted(p_values).tolist())
+    trained_on = training_chance([cases for _, cases in classes], predicted=predicted)
+    uses: list[list[Use]] = []
+    for total, rows, of_training in zip(totals, counted, trained_on, strict=True):
+        uses.append([])
+        for kind, count, chance in rows:
+            known = chance, next(q_values)
+            expected, q_value = of_training if kind == TRAINING else known
+            uses[-1].append(Use(kind, Share(count, total, confidence), expected, q_value))
+    return uses
+
+
+def _count_kinds(cases: Sequence[Case]) -> list[tuple[str, int, float]]:
+    """Return each kind, how many explanations keep a node of it, and how often chance would."""
+    placed = [(case, case.place) for case in cases if case.place is not None]
+    every = {kind: at for _, place in placed for at, kind in enumerate(place.kinds)}
     return [
-        [
-            Use(kind, Share(count, total, confidence), chance, next(q_values))
-            for kind, count, chance in rows
-        ]
-        for total, rows in zip(totals, counted, strict=True)
+        (
+            kind,
+            sum(bool((_of(place, kind) & case.is_kept(place)).any()) for case, place in placed),
+            float(np.mean([_any_of(case, place, kind) for case, place in placed])),
+        )
+        for kind in sorted(every, key=lambda kind: (every[kind], kind))
     ]
 
 
@@ -191,7 +198,7 @@ def _q_values(
         expected = np.array([chance.get(what, 0.0) for what in whats], dtype=np.float64)
         seen = np.array([count[what] for what in whats], dtype=np.float64)
         p_values += more_than_chance(seen, total, expected).tolist()
-    q_values = iter(adjusted(p_values, tests=tests).tolist())
+    q_values = iter(adjusted(p_values, tests=tests, families=FAMILIES).tolist())
     return [{what: next(q_values) for what in whats} for whats in listed]
 
 
@@ -211,15 +218,23 @@ def _expected_features(cases: Sequence[Case]) -> dict[int, float] | None:
 
 
 def _expected_nodes(cases: Sequence[Case]) -> dict[int, float] | None:
-    """Return how often each node would be kept if sets were drawn at random."""
+    """Return how often each node would be kept if sets were drawn at random.
+
+    From each distance as many as are kept: that near nodes are kept more often than far ones says
+    nothing about one of them.
+    """
     total: dict[int, float] = {}
     for case in cases:
         if case.place is None:
             return None
-        own = set(case.explanation.query.seeds)
-        chance = len(case.nodes) / max(1, len(case.place.nodes))
-        for node in case.place.nodes.tolist():
-            if node not in own:
+        place = case.place
+        hops = np.zeros(len(place.nodes)) if place.hops is None else place.hops
+        is_other = ~np.isin(place.nodes, case.explanation.query.seeds)
+        kept = case.is_kept(place)
+        for distance in np.unique(hops):
+            some = is_other & (hops == distance)
+            chance = float(kept[some].mean()) if some.any() else 0.0
+            for node in place.nodes[some].tolist():
                 total[node] = total.get(node, 0.0) + chance
     return {node: chance / len(cases) for node, chance in total.items()}
 
