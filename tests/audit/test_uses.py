@@ -107,12 +107,9 @@ def test_single_nodes_leave_out_what_is_asked_about(setting):
     uses = {use.what: use for use in node_uses([(1, cases)], confidence=0.95)[0]}
     assert set(uses) == {4, 9, 11, 35}
     near = [c for c in cases if 4 in c.place.nodes and c.explanation.node != 4]
-    total = 0.0
-    for case in near:  # as many as are kept at its distance, of all that are there
-        [hop] = case.place.hops[case.place.nodes == 4]
-        there = set(case.place.nodes[case.place.hops == hop].tolist())
-        total += len(there & set(case.others)) / len(there)
-    assert uses[4].expected == pytest.approx(total / len(cases))
+    assert uses[4].expected == pytest.approx(
+        sum(len(c.others) / (len(c.place.nodes) - 1) for c in near) / len(cases)
+    )
 
 
 def test_training_nodes_by_dealing_them_out_among_the_candidates(setting):

@@ -66,7 +66,7 @@ class Audit:
     >>> audited.right
     Share(0.88 [0.47, 1.00], 7/8)
     >>> [finding.kind for finding in audited.findings]
-    ['neighbours decide', 'dominant feature']
+    ['neighbours decide']
 
     Args:
         explanations: how many were looked at.

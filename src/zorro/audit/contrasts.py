@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from zorro.audit.cases import Case
-from zorro.audit.permutations import adjusted_by_permutation, permute_within
+from zorro.audit.permutations import adjusted_by_permutation, permute_within, standardise
 from zorro.audit.setting import Labels
 from zorro.audit.share import FAMILIES, SURE, Median, Numbers
 
@@ -28,13 +28,13 @@ class Contrast:
     >>> from zorro.data import karate_club
     >>> club = karate_club()
     >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
-    >>> nodes = (4, 5, 6, 8, 9, 11, 14, 15, 24, 25)
-    >>> even = dict(enumerate((club.y % 2).tolist()))  # as if there were communities 0 and 1 alone
-    >>> contrast = audit([votes.explain(node) for node in nodes], truth=even).contrasts[1]
+    >>> found = [e for e in map(votes.explain, range(34)) if e.predicted_class == 1]
+    >>> truth = {e.node: 0 if 0 in e.features else 1 for e in found}  # as if 0 misled the model
+    >>> contrast = audit(found, truth=truth).contrasts[2]
     >>> contrast.quantity, contrast.right.value, contrast.wrong.value
-    ('nodes', 1.0, 2.0)
-    >>> round(contrast.larger, 2), contrast.differs
-    (0.83, False)
+    ('features', 1.0, 2.0)
+    >>> contrast.larger, contrast.differs
+    (1.0, True)
 
     Args:
         quantity: its name.
@@ -98,7 +98,8 @@ def contrasts_of(
             each[:, compared.index("true support")] = (wrongs * moving).sum(axis=1)
         sums.append(each)
     found = np.concatenate(sums)
-    q_values = adjusted_by_permutation(np.abs(found - found.mean(axis=0)), families=FAMILIES)
+    apart = standardise(np.abs(found - found.mean(axis=0)))
+    q_values = adjusted_by_permutation(apart, families=FAMILIES)
     return [
         Contrast(
             name,

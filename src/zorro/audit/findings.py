@@ -17,7 +17,7 @@ from zorro.audit.setting import OWN, TRAINING, Setting
 from zorro.audit.share import FAMILIES, SURE, Median, Share, more_than_chance
 from zorro.audit.suspicious import CONFIDENT, Suspicion
 from zorro.audit.telltale import Telltale, telltale_of
-from zorro.audit.uses import Use
+from zorro.audit.uses import HUB, Use
 from zorro.explanation.written import percent, times
 from zorro.graph.names import Names
 
@@ -25,7 +25,6 @@ Gravity = Literal["alarm", "notice", "note"]
 GRAVITIES: tuple[Gravity, ...] = get_args(Gravity)
 _DOMINANT = 0.5  # share of a class's explanations that keep one and the same feature
 _TELLS = 0.9  # how well it must tell the class on its own to look like a leaked label
-_HUB = 0.2  # share of a class's explanations that keep one and the same node
 _TIMES_CHANCE = 2.0
 _WORTH_TELLING = 0.1  # by how much pairs of a right and a wrong answer differ from even
 _MOST_OF_EACH = 5  # findings of a kind
@@ -115,7 +114,7 @@ class _Teller:
         if rest := [use for use in dominant if use not in leaked and _beyond_chance(use, least=1)]:
             yield self._dominant(rest, profile, mine)
         for use in profile.nodes:
-            if use.share.lower > _HUB and _beyond_chance(use):
+            if use.share.lower > HUB and _beyond_chance(use):
                 yield self._hub(use, profile, mine)
         for use in profile.kinds:
             if use.what == TRAINING and _beyond_chance(use, least=1.25):

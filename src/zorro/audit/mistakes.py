@@ -8,12 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.stats import hypergeom
 
 from zorro.audit.cases import Case
 from zorro.audit.contrasts import FEWEST
+from zorro.audit.permutations import adjusted_by_permutation, permute_within
 from zorro.audit.setting import Labels
-from zorro.audit.share import FAMILIES, SURE, Share, adjusted
+from zorro.audit.share import FAMILIES, SURE, Numbers, Share
 
 _BINS = 10  # of a joint density, per axis
 
@@ -43,7 +46,8 @@ class TypicalFeature:
         expected: the share of right ones that would keep it, had they the classes of the wrong
             ones.
         q_value: of its being no more frequent in those of wrong answers of the same class, over
-            all features.
+            all features; the smallest p-value of each round in which the errors are dealt out anew
+            tells what is small.
     """
 
     feature: int
@@ -83,24 +87,25 @@ def typical_features(cases: Sequence[Case], *, confidence: float) -> list[Typica
     By Fisher's exact test with the class of the answer held fixed: the words of a class that is
     often given wrongly are not typical of its errors for that.
     """
-    sides = {side: [case for case in cases if case.is_right is side] for side in (True, False)}
-    if min(map(len, sides.values())) < FEWEST:
+    known = [case for case in cases if case.is_right is not None]
+    is_wrong = np.array([not case.is_right for case in known], dtype=np.bool_)
+    if min(is_wrong.sum(), (~is_wrong).sum()) < FEWEST:
         return []
     right, wrong = (
-        Counter(f for case in sides[side] for f in case.features) for side in (True, False)
+        Counter(f for case in known if case.is_right is side for f in case.features)
+        for side in (True, False)
     )
-    totals = len(sides[True]), len(sides[False])
-    features = sorted(wrong)
     strata: dict[int | None, list[Case]] = defaultdict(list)
-    for case in (*sides[True], *sides[False]):
+    for case in known:
         strata[case.answer].append(case)
-    p_values = _by_chance(features, wrong, list(strata.values()))
-    q_values = adjusted(p_values, tests=len({*right, *wrong}), families=FAMILIES)
+    features = sorted({*right, *wrong})
+    p_values = _p_values(features, known, is_wrong, _tails(features, list(strata.values())))
+    q_values = adjusted_by_permutation(-p_values, families=FAMILIES)
     found = [
         TypicalFeature(
             f,
-            Share(wrong[f], totals[1], confidence),
-            Share(right[f], totals[0], confidence),
+            Share(wrong[f], int(is_wrong.sum()), confidence),
+            Share(right[f], int((~is_wrong).sum()), confidence),
             _expected(f, strata.values()),
             float(q),
         )
@@ -110,15 +115,13 @@ def typical_features(cases: Sequence[Case], *, confidence: float) -> list[Typica
     return sorted(found, key=lambda it: (it.q_value, it.feature))
 
 
-def _by_chance(
-    features: Sequence[int], wrong: Counter[int], strata: Sequence[Sequence[Case]]
-) -> list[float]:
-    """Return the probability that so many wrong answers keep each feature, by chance alone.
+def _tails(features: Sequence[int], strata: Sequence[Sequence[Case]]) -> list[Numbers]:
+    """Return of each feature the chances that 0, 1, … wrong answers or more keep it.
 
     Chance deals out the wrong answers among those of each class, as many as there are. The number
     of them that keep a feature is a sum of hypergeometric ones.
     """
-    distributions = {feature: np.ones(1) for feature in features}
+    distributions: dict[int, Numbers] = {feature: np.ones(1) for feature in features}
     for cases in strata:
         errors = sum(case.is_right is False for case in cases)
         kept = Counter(feature for case in cases for feature in case.features)
@@ -126,7 +129,32 @@ def _by_chance(
             most = min(kept[feature], errors)
             chances = hypergeom.pmf(np.arange(most + 1), len(cases), kept[feature], errors)
             distributions[feature] = np.convolve(distributions[feature], chances)
-    return [min(1.0, float(distributions[f][wrong[f] :].sum())) for f in features]
+    return [np.minimum(1.0, distributions[f][::-1].cumsum()[::-1]) for f in features]
+
+
+def _p_values(
+    features: Sequence[int],
+    cases: Sequence[Case],
+    is_wrong: NDArray[np.bool_],
+    tails: Sequence[Numbers],
+) -> Numbers:
+    """Return each feature's p-value (1 + rounds, k), with the errors dealt out in each round."""
+    place = {feature: at for at, feature in enumerate(features)}
+    pairs = [(place[f], at) for at, case in enumerate(cases) for f in case.features]
+    keeps = csr_array(
+        (np.ones(len(pairs)), np.array(pairs, dtype=np.int64).reshape(-1, 2).T),
+        shape=(len(features), len(cases)),
+    )
+    answers = np.array([case.answer for case in cases], dtype=np.int64)
+    found = []
+    for rows in permute_within(answers, entries=len(cases) + len(features)):
+        counts = (keeps @ is_wrong[rows].T.astype(np.float64)).astype(np.int64)  # (k, p)
+        found.append(
+            np.stack([tail[count] for tail, count in zip(tails, counts, strict=True)], 1)
+            if len(features)
+            else np.ones((len(rows), 0))
+        )
+    return np.concatenate(found)
 
 
 def _expected(feature: int, strata: Iterable[Sequence[Case]]) -> float:

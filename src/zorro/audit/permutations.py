@@ -33,22 +33,29 @@ def permute_within(strata: NDArray[np.int64], *, entries: int) -> Iterator[NDArr
         yield rows
 
 
-def adjusted_by_permutation(statistics: Numbers, *, families: int) -> Numbers:
-    """Return p-values by which no statistic is called large, for all of them together.
-
-    Westfall and Young's: each standardised statistic is compared with the largest one of each
-    permutation, so that the chance of any false discovery is controlled, however they depend. The
-    observed ones count as a permutation, which makes the test exact.
-
-    Args:
-        statistics: (1 + rounds, k), the observed ones first.
-        families: how many families of tests share the error.
-    """
+def standardise(statistics: Numbers) -> Numbers:
+    """Return statistics (1 + rounds, k) of mean 0 and spread 1 over all rounds, each by itself."""
     spread = statistics.std(axis=0)
     deviation = statistics - statistics.mean(axis=0)
     # What no permutation changes stands out in none of them.
-    scaled = np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > _TIE)
-    largest = scaled.max(axis=1, initial=-np.inf)  # (1 + rounds,)
-    as_large = (largest[:, None] >= scaled[0] - _TIE).mean(axis=0)
+    scaled: Numbers = np.divide(
+        deviation, spread, out=np.zeros_like(deviation), where=spread > _TIE
+    )
+    return scaled
+
+
+def adjusted_by_permutation(statistics: Numbers, *, families: int) -> Numbers:
+    """Return p-values by which no statistic is called large, for all of them together.
+
+    Westfall and Young's: each statistic is compared with the largest one of each permutation, so
+    that the chance of any false discovery is controlled, however they depend. The observed ones
+    count as a permutation, which makes the test exact.
+
+    Args:
+        statistics: (1 + rounds, k) that can be compared with each other, the observed ones first.
+        families: how many families of tests share the error.
+    """
+    largest = statistics.max(axis=1, initial=-np.inf)  # (1 + rounds,)
+    as_large = (largest[:, None] >= statistics[0] - _TIE).mean(axis=0)
     found: Numbers = np.minimum(1.0, families * as_large)
     return found

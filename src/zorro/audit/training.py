@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zorro.audit.cases import Case
-from zorro.audit.permutations import adjusted_by_permutation, permute_within
+from zorro.audit.permutations import adjusted_by_permutation, permute_within, standardise
 from zorro.audit.setting import NOT_TRAINING, TRAINING, Labels
 from zorro.audit.share import FAMILIES
 
@@ -51,6 +51,6 @@ def training_chance(
         before = np.pad(has_one.cumsum(axis=1), ((0, 0), (1, 0)))
         counts.append(before[:, ends[1:]] - before[:, ends[:-1]])  # (p, classes)
     found = np.concatenate(counts).astype(np.float64)
-    q_values = adjusted_by_permutation(found, families=FAMILIES)
+    q_values = adjusted_by_permutation(standardise(found), families=FAMILIES)
     chances = found.mean(axis=0) / [max(1, len(cases)) for cases in classes]
     return list(zip(chances.tolist(), q_values.tolist(), strict=True))

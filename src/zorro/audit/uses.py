@@ -16,6 +16,7 @@ from zorro.audit.share import FAMILIES, Numbers, Share, adjusted, more_than_chan
 from zorro.audit.training import training_chance
 
 MOST_LISTED = 12  # features, or nodes, of a class
+HUB = 0.2  # share of a class's explanations that keep one and the same node
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,19 @@ class Use:
     >>> found = [votes.explain(node) for node in (8, 14, 15, 18)]
     >>> john = audit(found, setting=GraphSetting(club.x, club.edge_index)).classes[0].nodes[0]
     >>> john.what, john.share, round(john.expected, 2), round(john.lift, 1)
-    (33, Share(1.00 [0.40, 1.00], 4/4), 0.33, 3.0)
+    (33, Share(1.00 [0.40, 1.00], 4/4), 0.47, 2.1)
 
     Args:
         what: a feature's column, a node's number, or the name of a kind of nodes.
         share: of the explanations.
         expected: the share if sets of the same sizes were drawn at random from what could have
             been kept: as many features that occur among the candidates, and as many that do not;
-            as many nodes, of single nodes as many at each distance. Of training nodes, the share
-            if others of the same classes had been trained on. None where the graph is not at hand.
+            as many nodes, of single ones as many besides what is asked about. Of training nodes,
+            the share if others of the same classes had been trained on. None where the graph is
+            not at hand.
         q_value: by which it is more often than that, the false discovery rate over all that were
-            looked at being controlled; 1 where that is not known.
+            looked at being controlled; 1 where that is not known, and for a node that hardly any
+            explanation could keep.
         elsewhere: the share of the explanations of all other classes, if there are any.
         present: of the explanations that keep a feature, the share in which it is not zero at all
             kept nodes; None where the graph is not at hand.
@@ -102,12 +105,14 @@ def node_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
     """Return the nodes that explanations of each class keep besides what is asked about."""
     counts = [Counter(node for case in cases for node in case.others) for _, cases in classes]
     expected = [_expected_nodes(cases) for _, cases in classes]
+    # Those that could be kept that often: which they are does not depend on what is kept.
+    tested = [_frequent_candidates(cases) for _, cases in classes]
     q_values = _q_values(
-        [sorted(count) for count in counts],
+        [sorted(some.intersection(count)) for some, count in zip(tested, counts, strict=True)],
         counts,
         [len(cases) for _, cases in classes],
         expected,
-        tests=sum(0 if chance is None else len(chance) for chance in expected),
+        tests=sum(map(len, tested)),
     )
     return [
         [
@@ -220,23 +225,28 @@ def _expected_features(cases: Sequence[Case]) -> dict[int, float] | None:
 def _expected_nodes(cases: Sequence[Case]) -> dict[int, float] | None:
     """Return how often each node would be kept if sets were drawn at random.
 
-    From each distance as many as are kept: that near nodes are kept more often than far ones says
-    nothing about one of them.
+    As many other nodes as are kept, whether or not what is asked about is kept with them.
     """
     total: dict[int, float] = {}
     for case in cases:
         if case.place is None:
             return None
-        place = case.place
-        hops = np.zeros(len(place.nodes)) if place.hops is None else place.hops
-        is_other = ~np.isin(place.nodes, case.explanation.query.seeds)
-        kept = case.is_kept(place)
-        for distance in np.unique(hops):
-            some = is_other & (hops == distance)
-            chance = float(kept[some].mean()) if some.any() else 0.0
-            for node in place.nodes[some].tolist():
-                total[node] = total.get(node, 0.0) + chance
+        others = np.setdiff1d(case.place.nodes, case.explanation.query.seeds).tolist()
+        chance = len(case.others) / max(1, len(others))
+        for node in others:
+            total[node] = total.get(node, 0.0) + chance
     return {node: chance / len(cases) for node, chance in total.items()}
+
+
+def _frequent_candidates(cases: Sequence[Case]) -> set[int]:
+    """Return the nodes that so many explanations could keep that one may stand for the class."""
+    could = Counter(
+        node
+        for case in cases
+        if case.place is not None
+        for node in np.setdiff1d(case.place.nodes, case.explanation.query.seeds).tolist()
+    )
+    return {node for node, count in could.items() if count > HUB * len(cases)}
 
 
 def _of(place: Place, kind: str) -> NDArray[np.bool_]:
