@@ -177,11 +177,11 @@ def test_contrasts_are_those_of_a_plain_loop_over_pairs_and_shuffled_truths():
 
 
 def test_one_training_node_in_all_sets_is_one_coincidence():
-    """A hub that every set keeps has been trained on as half of all nodes have."""
+    """A hub that every set keeps has been trained on, as a fifth of all nodes have."""
     hub = 0
     edges = torch.cat([EDGES, torch.stack([torch.full((NODES,), hub), torch.arange(NODES)])], 1)
     some = [explained(node, nodes=(node, hub)) for node in range(1, NODES, 2)]
-    training = np.random.default_rng(0).random(NODES) < 0.5
+    training = np.random.default_rng(0).random(NODES) < 0.2
     training[hub] = True
     setting = GraphSetting(X, edges, PREDICTED, training=training)
     kinds = {finding.kind for finding in audit(some, setting=setting).findings}
