@@ -30,6 +30,7 @@ QUERIES = 60  # of each model
 ROUNDS = 25  # of each model and each kind of chance
 WORDS = 20
 OF_TRUTH = {"leaked feature", "mistakes differ", "typical of errors", "training nodes"}
+CONFIDENT = {"confident and wrong"}
 OF_SETS = {"dominant feature", "single neighbour", "training nodes"}
 
 
@@ -86,12 +87,13 @@ def papers(seed: int, sizes: Sequence[int], *, hints: float = 0.35, hubs: bool =
 def trained(kind: type[Any], data: Data, seed: int, epochs: int) -> torch.nn.Module:
     """Return a model of two layers."""
     torch.manual_seed(seed)
-    model = kind(WORDS, 16, num_layers=2, out_channels=int(data.y.max()) + 1)
+    model: torch.nn.Module = kind(WORDS, 16, num_layers=2, out_channels=int(data.y.max()) + 1)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.02, weight_decay=5e-4)
     for _ in range(epochs):
         optimiser.zero_grad()
         scores: Tensor = model(data.x, data.edge_index)[data.train_mask]
-        torch.nn.functional.cross_entropy(scores, data.y[data.train_mask]).backward()
+        loss = torch.nn.functional.cross_entropy(scores, data.y[data.train_mask])
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     return model.eval()
 
@@ -139,7 +141,8 @@ def shuffled(case: Explained, rng: np.random.Generator) -> Numbers:
 def as_promised(case: Explained, rng: np.random.Generator) -> Numbers:
     """By the model's own probabilities: the truths by which it promises no more than it holds."""
     above = case.probabilities.cumsum(1) > rng.random(len(case.predicted))[:, None]
-    return above.argmax(1)
+    truths: Numbers = above.argmax(1)
+    return truths
 
 
 def flipped(case: Explained, rng: np.random.Generator, chances: NDArray[np.float64]) -> Numbers:
@@ -243,9 +246,6 @@ def by_chance() -> list[Row]:
     rows.append(null(models, "sets drawn at random", OF_SETS, errors_by_coins, redraw=True))
     promised = null(models, "truth by the model's own probabilities", CONFIDENT, as_promised)
     return [*rows, promised, *(power(models, name) for name in PLANTED)]
-
-
-CONFIDENT = {"confident and wrong"}
 
 
 def null(
