@@ -1,12 +1,14 @@
 """How long the audit of a data set takes, what its page weighs, and whether leaks are flagged.
 
-    python benchmarks/audit.py [RUN] [--queries N] [--only audit,losses,compare]
+    python benchmarks/audit.py [RUN] [--queries N] [--only audit,losses,compare,chance]
 
 RUN holds explanations of all 2,708 nodes of Cora with the paper's GCN; it is made first if there is
 none, which takes some minutes. The page is opened in Chromium by Playwright and looked at by axe.
 Losses of single elements are timed, and their intervals compared with what 4,000 samples of another
 seed give. On three citation graphs a GCN is trained, and again with another seed, and again with a
-column that tells one class: only the last may be flagged by `zorro compare`.
+column that tells one class: only the last may be flagged by `zorro compare`. Truths, training nodes
+and sets drawn by chance are audited, which must find nothing, and planted effects
+(`audit_by_chance.py`); this part takes minutes and none of the others.
 Writes results/audit.md.
 """
 
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from audit_by_chance import by_chance
 from playwright.sync_api import sync_playwright
 from timing.machine import describe
 from toggle import CLI
@@ -60,13 +63,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, nargs="?", default=Path("build/cora-all"))
     parser.add_argument("--queries", type=int, default=60, help="Of each comparison.")
-    parser.add_argument("--only", default="audit,losses,compare", help="Parts to measure anew.")
+    parser.add_argument(
+        "--only", default="audit,losses,compare,chance", help="Parts to measure anew."
+    )
     asked = parser.parse_args()
     torch.set_num_threads(1)
     parts: dict[str, Callable[[], list[Row]]] = {
         "audit": lambda: audited(made(asked.run)),
         "losses": timed_losses,
         "compare": lambda: [row for name in SETS for row in compared(name, asked.queries)],
+        "chance": by_chance,
     }
     kept = RESULTS / "audit.json"
     rows: dict[str, list[Row]] = json.loads(kept.read_text()) if kept.is_file() else {}
@@ -77,8 +83,10 @@ def main() -> None:
     lines = [
         "# Audits and comparisons",
         "",
-        "`python benchmarks/audit.py` (`make audit`). Seconds are of one core: those on the clock, "
-        "and those that the processor spent, since others may be at work on the machine.",
+        "`python benchmarks/audit.py` (`make audit`); audits of what is drawn by chance and of "
+        "planted effects alone: `python benchmarks/audit.py --only chance`. Seconds are of one "
+        "core: those on the clock, and those that the processor spent, since others may be at work "
+        "on the machine.",
         "",
         "| | measured | goal |",
         "| --- | ---: | ---: |",

@@ -57,8 +57,8 @@ INSIDE = {
     ),
     "pyg": "levels hetero_levels calls algorithm",
     "audit": (
-        "plain share setting cases uses mistakes groups suspicious telltale profile findings "
-        "audit given comparison crossing conditions"
+        "plain share setting cases permutations training uses contrasts mistakes groups suspicious "
+        "telltale profile findings audit given comparison crossing conditions"
     ),
     "runs": (
         "digests given typed_graph task manifest again known store folder flat run adding "

@@ -81,7 +81,7 @@ def test_expected_shares_are_those_of_sets_drawn_at_random(setting):
 
 def test_kinds_of_nodes_by_the_hypergeometric_distribution(setting):
     cases: list[Any] = cases_of(some(), setting=setting)
-    uses = {use.what: use for use in kind_uses([(1, cases)], confidence=0.95)[0]}
+    uses = {use.what: use for use in kind_uses([(1, cases)], predicted=None, confidence=0.95)[0]}
     assert list(uses) == [
         "own",
         "1 hop away",
@@ -93,6 +93,8 @@ def test_kinds_of_nodes_by_the_hypergeometric_distribution(setting):
     ]
     assert uses["own"].share.count == 3  # of 10 two neighbours are kept, and not the node
     for kind, use in uses.items():
+        if kind == "training":  # by other nodes that had been trained on, below
+            continue
         chances = [
             1 - hypergeom.pmf(0, len(c.place.nodes), c.place.kinds[kind].sum(), len(c.nodes))
             for c in cases
@@ -106,8 +108,29 @@ def test_single_nodes_leave_out_what_is_asked_about(setting):
     assert set(uses) == {4, 9, 11, 35}
     near = [c for c in cases if 4 in c.place.nodes and c.explanation.node != 4]
     assert uses[4].expected == pytest.approx(
-        sum(len(c.nodes) / len(c.place.nodes) for c in near) / len(cases)
+        sum(len(c.others) / (len(c.place.nodes) - 1) for c in near) / len(cases)
     )
+
+
+def test_training_nodes_by_dealing_them_out_among_the_candidates(setting):
+    """Of each set, by the hypergeometric distribution within even and within odd nodes."""
+    cases: list[Any] = cases_of(some(), setting=setting)
+    others = {n for c in cases for n in c.place.nodes.tolist() if n != c.explanation.node}
+    for predicted in (None, setting.predicted):
+        parts = (
+            [others] if predicted is None else [{n for n in others if n % 2 == p} for p in (0, 1)]
+        )
+        chances = []
+        for case in cases:
+            none = 1.0
+            for part in parts:
+                trained = sum(n < 10 for n in part)
+                none *= hypergeom.pmf(0, len(part), trained, len(part & set(case.others)))
+            chances.append(1 - none)
+        uses = kind_uses([(1, cases)], predicted=predicted, confidence=0.95)[0]
+        [use] = [use for use in uses if use.what == "training"]
+        assert use.share.count == sum(any(n < 10 for n in case.others) for case in cases)
+        assert use.expected == pytest.approx(np.mean(chances), abs=0.03)
 
 
 def test_without_the_graph_chance_is_not_known():

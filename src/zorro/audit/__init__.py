@@ -10,10 +10,11 @@ from zorro.audit.comparison import (
     compare_runs,
 )
 from zorro.audit.conditions import Condition
+from zorro.audit.contrasts import Contrast
 from zorro.audit.findings import Finding
 from zorro.audit.given import classes_of_nodes, setting_of, truth_of
 from zorro.audit.groups import Group
-from zorro.audit.mistakes import Contrast, Density, TypicalFeature
+from zorro.audit.mistakes import Density, TypicalFeature
 from zorro.audit.profile import ClassProfile
 from zorro.audit.setting import GraphSetting, GraphsSetting, Setting
 from zorro.audit.share import Median, Share

@@ -9,20 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zorro.audit.cases import Case, cases_of, keeps_features, keeps_nodes
+from zorro.audit.cases import Case, cases_of, keeps_features, keeps_nodes, true_labels
+from zorro.audit.contrasts import Contrast, contrasts_of
 from zorro.audit.findings import Finding, findings_of
 from zorro.audit.groups import Group, groups_of
-from zorro.audit.mistakes import (
-    Contrast,
-    Density,
-    TypicalFeature,
-    contrasts_of,
-    density_of,
-    typical_features,
-)
+from zorro.audit.mistakes import Density, TypicalFeature, density_of, typical_features
 from zorro.audit.plain import plain
 from zorro.audit.profile import ClassProfile, profiles_of
-from zorro.audit.setting import Setting
+from zorro.audit.setting import Labels, Setting
 from zorro.audit.share import Share
 from zorro.audit.suspicious import Suspicion, suspicions_of
 from zorro.errors import InputError
@@ -60,7 +54,7 @@ class Audit:
     """What a model rests on, by its explanations.
 
     Shares have exact intervals that take explanations for independent draws; what is called more
-    than chance, or different, is so at a false discovery rate of 5 % over all that was looked at.
+    than chance, typical, or different, is so at a false discovery rate of 5 % over the audit.
 
     >>> from torch_geometric.nn import SimpleConv
     >>> from zorro import explain_many
@@ -72,7 +66,7 @@ class Audit:
     >>> audited.right
     Share(0.88 [0.47, 1.00], 7/8)
     >>> [finding.kind for finding in audited.findings]
-    ['neighbours decide', 'dominant feature']
+    ['neighbours decide']
 
     Args:
         explanations: how many were looked at.
@@ -82,7 +76,8 @@ class Audit:
         classes: what each class rests on.
         contrasts: right against wrong answers.
         error_features: features that are typical of wrong answers.
-        densities: of the homophilies of right and of wrong answers.
+        densities: of the supports of right and of wrong answers: of what is kept, the share that is
+            of the class that the model gives, by the model and in truth.
         suspicious: predictions that somebody should look at.
         cells: of the confusion matrix, those that hold something.
         groups: explanations that say the same.
@@ -150,7 +145,7 @@ def audit(
         raise InputError("explanations: expected at least one to audit, got none")
     classes = _by_class(cases)
     predicted = None if setting is None else setting.predicted
-    labels = None if setting is None else setting.labels
+    labels = true_labels(cases, setting)
     known = [case.is_right for case in cases if case.is_right is not None]
     audited = Audit(
         explanations=len(cases),
@@ -162,6 +157,7 @@ def audit(
                 classes,
                 features=keeps_features(cases),
                 nodes=keeps_nodes(cases),
+                predicted=predicted,
                 confidence=confidence,
             )
         ),
@@ -169,7 +165,7 @@ def audit(
             contrasts_of(cases, predicted=predicted, labels=labels, confidence=confidence)
         ),
         error_features=tuple(typical_features(cases, confidence=confidence)),
-        densities=_densities(cases, setting),
+        densities=_densities(cases, predicted, labels),
         suspicious=tuple(suspicions_of(classes, predicted=predicted)),
         cells=tuple(_cells(cases)),
         groups=tuple(groups_of(classes)),
@@ -197,13 +193,11 @@ def _by_class(cases: Sequence[Case]) -> list[tuple[int | None, list[Case]]]:
     return sorted(classes.items(), key=lambda it: -1 if it[0] is None else it[0])
 
 
-def _densities(cases: Sequence[Case], setting: Setting | None) -> dict[str, Density]:
-    if setting is None:
-        return {}
+def _densities(
+    cases: Sequence[Case], predicted: Labels | None, labels: Labels | None
+) -> dict[str, Density]:
     found = {
-        side: density_of(
-            cases, predicted=setting.predicted, labels=setting.labels, is_right=side == "right"
-        )
+        side: density_of(cases, predicted=predicted, labels=labels, is_right=side == "right")
         for side in ("right", "wrong")
     }
     return {side: density for side, density in found.items() if density is not None}

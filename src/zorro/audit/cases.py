@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from zorro.audit.setting import OWN, Place, Setting
+from zorro.audit.setting import OWN, TRAINING, UNKNOWN, Labels, Place, Setting
 from zorro.elements import FEATURES, NODES
 from zorro.explanation import Explanation
-from zorro.metrics import homophily
 
 
 @dataclass(frozen=True)
@@ -85,28 +83,34 @@ class Case:
         kept = self.is_kept(self.place)
         return float(self.place.hops[kept].mean()) if kept.any() else math.nan
 
-    def homophily(self, labels: NDArray[np.int64] | None) -> float:
-        """Return the share of the other kept nodes that have the query's label.
+    def support(self, labels: Labels | None) -> float:
+        """Return the share of the other kept nodes that are of the class that the model gives.
+
+        The query's own label has no part in it: a share of nodes that are like the query in truth
+        would be smaller for wrong answers by construction.
 
         Args:
             labels: (N,), of all nodes, −1 where they are not known; NaN comes of None.
         """
-        others = self.others
-        query = self.explanation.query
-        if labels is None or not others or query.level != "node":
+        others = list(self.others)
+        if labels is None or not others or self.explanation.query.level != "node":
             return math.nan
-        of_all = torch.from_numpy(labels[[query.index, *others]])
-        if bool((of_all < 0).any()):
-            return math.nan
-        return homophily(torch.ones(len(of_all)), query=0, labels=of_all)
+        of_others = labels[others]
+        is_known = self.answer is not None and bool((of_others != UNKNOWN).all())
+        return float((of_others == self.answer).mean()) if is_known else math.nan
+
+    def count(self, kind: str) -> float:
+        """Return how many elements of a kind are kept, NaN if the sets are of other kinds."""
+        e = self.explanation
+        return float(len(e.elements(kind))) if kind in e.selected else math.nan
 
     @property
     def training_share(self) -> float:
         """The share of training nodes among the other kept ones, NaN if there are none."""
-        if self.place is None or "training" not in self.place.kinds:
+        if self.place is None or TRAINING not in self.place.kinds:
             return math.nan
         others = self.is_kept(self.place) & ~self.place.kinds[OWN]
-        is_training = self.place.kinds["training"][others]
+        is_training = self.place.kinds[TRAINING][others]
         return float(is_training.mean()) if others.any() else math.nan
 
 
@@ -132,6 +136,17 @@ def cases_of(
         )
         for e in explanations
     ]
+
+
+def true_labels(cases: Iterable[Case], setting: Setting | None) -> Labels | None:
+    """Return the true classes of all nodes (N,), those of the queries as the cases know them."""
+    if setting is None or setting.labels is None:
+        return None
+    labels = setting.labels.copy()
+    for case in cases:
+        if case.truth is not None and case.explanation.query.level == "node":
+            labels[case.explanation.query.index] = case.truth
+    return labels
 
 
 def keeps_nodes(cases: Iterable[Case]) -> bool:

@@ -7,14 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+
 from zorro.audit.cases import Case
-from zorro.audit.mistakes import SHARES, Contrast, TypicalFeature
+from zorro.audit.contrasts import SHARES, Contrast
+from zorro.audit.mistakes import TypicalFeature
 from zorro.audit.profile import ClassProfile
-from zorro.audit.setting import Setting
-from zorro.audit.share import Median, Share
+from zorro.audit.setting import OWN, TRAINING, Setting
+from zorro.audit.share import FAMILIES, SURE, Median, Share, more_than_chance
 from zorro.audit.suspicious import CONFIDENT, Suspicion
 from zorro.audit.telltale import Telltale, telltale_of
-from zorro.audit.uses import Use
+from zorro.audit.uses import HUB, Use
 from zorro.explanation.written import percent, times
 from zorro.graph.names import Names
 
@@ -22,9 +25,7 @@ Gravity = Literal["alarm", "notice", "note"]
 GRAVITIES: tuple[Gravity, ...] = get_args(Gravity)
 _DOMINANT = 0.5  # share of a class's explanations that keep one and the same feature
 _TELLS = 0.9  # how well it must tell the class on its own to look like a leaked label
-_HUB = 0.2  # share of a class's explanations that keep one and the same node
 _TIMES_CHANCE = 2.0
-_SURE = 0.05  # the false discovery rate
 _WORTH_TELLING = 0.1  # by how much pairs of a right and a wrong answer differ from even
 _MOST_OF_EACH = 5  # findings of a kind
 
@@ -110,16 +111,16 @@ class _Teller:
         leaked = [use for use in dominant if self._is_leaked(use, profile)]
         for use in leaked:
             yield self._leak(use, profile, mine)
-        if rest := [use for use in dominant if use not in leaked]:
+        if rest := [use for use in dominant if use not in leaked and _beyond_chance(use, least=1)]:
             yield self._dominant(rest, profile, mine)
         for use in profile.nodes:
-            if use.share.lower > _HUB and _beyond_chance(use):
+            if use.share.lower > HUB and _beyond_chance(use):
                 yield self._hub(use, profile, mine)
         for use in profile.kinds:
-            if use.what == "training" and _beyond_chance(use, least=1.25):
+            if use.what == TRAINING and _beyond_chance(use, least=1.25):
                 yield self._training(use, profile, mine)
-            if use.what == "own" and use.share.upper < 0.5:
-                yield self._without_own(use, profile, mine)
+            if use.what == OWN:
+                yield from self._without_own(profile, mine)
 
     def _is_leaked(self, use: Use, profile: ClassProfile) -> bool:
         told = self._telltale(int(use.what), profile.answer)
@@ -171,7 +172,7 @@ class _Teller:
             case.key
             for case in cases
             if case.place is not None
-            and (case.is_kept(case.place) & case.place.kinds["training"]).any()
+            and (case.is_kept(case.place) & case.place.kinds[TRAINING]).any()
         )
         text = (
             f"{_percent(use.share, self._compared(use))} of the explanations "
@@ -180,19 +181,20 @@ class _Teller:
         )
         return Finding("training nodes", "notice", _capital(text), keys, use.share.value)
 
-    def _without_own(self, use: Use, profile: ClassProfile, cases: Sequence[Case]) -> Finding:
+    def _without_own(self, profile: ClassProfile, cases: Sequence[Case]) -> Iterator[Finding]:
+        """Say that most keep others and not the node itself; that nothing is kept says neither."""
         keys = tuple(
             case.key
             for case in cases
-            if case.place is not None
-            and not (case.is_kept(case.place) & case.place.kinds["own"]).any()
+            if case.others and not set(case.nodes).intersection(case.explanation.query.seeds)
         )
-        without = Share(use.share.total - use.share.count, use.share.total, self.confidence)
-        text = (
-            f"{_percent(without)} of the explanations {self._class(profile)} do not keep the "
-            f"{self.names.node} itself: its neighbours decide."
-        )
-        return Finding("neighbours decide", "notice", _capital(text), keys, without.value)
+        without = Share(len(keys), len(cases), self.confidence)
+        if without.lower > 0.5:
+            text = (
+                f"{_percent(without)} of the explanations {self._class(profile)} do not keep the "
+                f"{self.names.node} itself: its neighbours decide."
+            )
+            yield Finding("neighbours decide", "notice", _capital(text), keys, without.value)
 
     def of_mistakes(
         self, contrasts: Sequence[Contrast], features: Sequence[TypicalFeature]
@@ -206,9 +208,10 @@ class _Teller:
                     median_in_words(median, one.quantity) for median in (one.wrong, one.right)
                 )
                 text = (
-                    f"Wrong answers {self._differ(one)}: {wrongs} at the median against {rights} "
-                    f"of right ones. That is so in {percent(often)} of all pairs of a wrong and a "
-                    "right answer, ties counting half."
+                    f"Wrong answers {self._differ(one)} than right ones: so it is in "
+                    f"{percent(often)} of all pairs of a wrong and a right answer of the same "
+                    f"class, ties counting half. The medians over all classes are {wrongs} and "
+                    f"{rights}."
                 )
                 yield Finding("mistakes differ", "notice", text, wrong, 2 * often - 1)
         if features:
@@ -235,11 +238,11 @@ class _Teller:
             "features": f"rest on {'more' if more else 'fewer'} {self.names.feature}s",
             "edges": f"rest on {'more' if more else 'fewer'} edges",
             "probability": f"are given {'higher' if more else 'lower'} probabilities",
-            "distance": f"rest on {nodes} that are {'further away' if more else 'nearer'}, in hops",
-            "predicted homophily": f"rest on a {'larger' if more else 'smaller'} share of "
-            f"{nodes} to which the model gives the same class",
-            "true homophily": f"rest on a {'larger' if more else 'smaller'} share of {nodes} "
-            "that are of the same class in truth",
+            "distance": f"rest on {nodes} that are {'more' if more else 'fewer'} hops away",
+            "predicted support": f"rest on a {'larger' if more else 'smaller'} share of "
+            f"{nodes} to which the model gives the answer's class",
+            "true support": f"rest on a {'larger' if more else 'smaller'} share of {nodes} "
+            "that truly are of the answer's class",
             "training share": f"rest on a {'larger' if more else 'smaller'} share of training "
             f"{nodes}",
         }
@@ -247,9 +250,7 @@ class _Teller:
 
     def of_suspicions(self, suspicious: Sequence[Suspicion]) -> Iterator[Finding]:
         """Yield how many predictions are suspicious in ways that concern all classes."""
-        sure = percent(CONFIDENT)
         said = {
-            "confident and wrong": f"are wrong though the model gives them {sure} or more",
             "nothing needed": "are given whatever the input is: random inputs get them often "
             "enough",
             "other class": "rest on neighbours most of which are of another class, by the model",
@@ -261,6 +262,26 @@ class _Teller:
                 share = Share(len(keys), len(self.cases), self.confidence)
                 text = f"{_percent(share)} of all answers {what}."
                 yield Finding(reason, "notice", text, keys, share.value)
+        yield from self._overconfident()
+
+    def _overconfident(self) -> Iterator[Finding]:
+        """Say that confident answers are wrong more often than their probabilities promise."""
+        sure = [
+            case
+            for case in self.cases
+            if case.is_right is not None and case.probability >= CONFIDENT
+        ]
+        keys = tuple(case.key for case in sure if not case.is_right)
+        promised = float(np.mean([1 - case.probability for case in sure])) if sure else 0.0
+        chance = more_than_chance(np.array([len(keys)]), len(sure), np.array([promised]))
+        if sure and FAMILIES * chance[0] <= SURE:
+            share = Share(len(keys), len(sure), self.confidence)
+            text = (
+                f"{_percent(share)} of the answers to which the model gives "
+                f"{percent(CONFIDENT)} or more are wrong; its probabilities promise "
+                f"{percent(promised)}."
+            )
+            yield Finding("confident and wrong", "notice", text, keys, share.value)
 
     def _telltale(self, feature: int, answer: int | None) -> Telltale | None:
         if self.setting is None or answer is None:
@@ -290,7 +311,7 @@ class _Teller:
 def _beyond_chance(use: Use, *, least: float = _TIMES_CHANCE) -> bool:
     if use.expected is None:
         return True  # nobody knows
-    return use.q_value <= _SURE and use.share.lower >= least * use.expected
+    return use.q_value <= SURE and use.share.lower >= least * use.expected
 
 
 def _percent(share: Share, further: Sequence[str] = ()) -> str:

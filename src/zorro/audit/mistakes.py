@@ -1,61 +1,24 @@
-"""What is different about explanations of wrong answers."""
+"""What is typical of explanations of wrong answers."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import hypergeom, mannwhitneyu
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.stats import hypergeom
 
 from zorro.audit.cases import Case
+from zorro.audit.contrasts import FEWEST
+from zorro.audit.permutations import adjusted_by_permutation, permute_within
 from zorro.audit.setting import Labels
-from zorro.audit.share import Median, Share, adjusted
+from zorro.audit.share import FAMILIES, SURE, Numbers, Share
 
-_FEWEST = 3  # explanations of either side that are compared
 _BINS = 10  # of a joint density, per axis
-_DIFFERS = 0.05  # the false discovery rate
-SHARES = ("probability", "predicted homophily", "true homophily", "training share")
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """A quantity of explanations of right and of wrong answers.
-
-    >>> from torch_geometric.nn import SimpleConv
-    >>> from zorro import Zorro
-    >>> from zorro.audit import audit
-    >>> from zorro.data import karate_club
-    >>> club = karate_club()
-    >>> votes = Zorro(SimpleConv(), club.x, club.edge_index)
-    >>> nodes = (4, 5, 6, 8, 9, 11, 14, 15, 24, 25)
-    >>> even = dict(enumerate((club.y % 2).tolist()))  # as if there were communities 0 and 1 alone
-    >>> contrast = audit([votes.explain(node) for node in nodes], truth=even).contrasts[1]
-    >>> contrast.quantity, contrast.right.value, contrast.wrong.value
-    ('nodes', 1.0, 2.0)
-    >>> round(contrast.larger, 2), contrast.differs
-    (0.83, False)
-
-    Args:
-        quantity: its name.
-        right: its median where the answer is right.
-        wrong: its median where the answer is wrong.
-        larger: how often a wrong answer's is larger than a right one's, ties counting half.
-        q_value: of there being no difference (Mann and Whitney), over all quantities.
-    """
-
-    quantity: str
-    right: Median
-    wrong: Median
-    larger: float
-    q_value: float
-
-    @property
-    def differs(self) -> bool:
-        """Whether there is a difference, at a false discovery rate of 5 %."""
-        return self.q_value <= _DIFFERS
 
 
 @dataclass(frozen=True)
@@ -83,7 +46,8 @@ class TypicalFeature:
         expected: the share of right ones that would keep it, had they the classes of the wrong
             ones.
         q_value: of its being no more frequent in those of wrong answers of the same class, over
-            all features.
+            all features; the smallest p-value of each round in which the errors are dealt out anew
+            tells what is small.
     """
 
     feature: int
@@ -95,7 +59,7 @@ class TypicalFeature:
 
 @dataclass(frozen=True)
 class Density:
-    """How many explanations have which true and which predicted homophily.
+    """How many explanations rest on which shares of nodes of the class that the model gives.
 
     >>> from torch_geometric.nn import SimpleConv
     >>> from zorro import explain_many
@@ -105,56 +69,16 @@ class Density:
     >>> right = run.audit(
     ...     x=club.x, edge_index=club.edge_index, y=club.y, model=SimpleConv()
     ... ).densities["right"]
-    >>> right.total, right.counts[9][9]  # what both keep is of the node's own class
+    >>> right.total, right.counts[9][9]  # what both keep is of the class that the model gives
     (2, 2)
 
     Args:
-        counts: [predicted][true], in ten bins each from 0 to 1.
+        counts: [by the model][in truth], in ten bins each from 0 to 1.
         total: of those that keep other nodes.
     """
 
     counts: tuple[tuple[int, ...], ...]
     total: int
-
-
-def contrasts_of(
-    cases: Sequence[Case],
-    *,
-    predicted: Labels | None,
-    labels: Labels | None,
-    confidence: float,
-) -> list[Contrast]:
-    """Return what of explanations can be compared between right and wrong answers."""
-    quantities: dict[str, Callable[[Case], float]] = {
-        "probability": lambda case: case.probability,
-        "nodes": lambda case: _count(case, "nodes"),
-        "features": lambda case: _count(case, "features"),
-        "edges": lambda case: _count(case, "edges"),
-        "distance": lambda case: case.distance,
-        "predicted homophily": lambda case: case.homophily(predicted),
-        "true homophily": lambda case: case.homophily(labels),
-        "training share": lambda case: case.training_share,
-    }
-    compared = []
-    for name, of in quantities.items():
-        sides = [_known(of, cases, is_right=side) for side in (True, False)]
-        if min(map(len, sides)) < _FEWEST:
-            continue
-        right, wrong = sides
-        test = mannwhitneyu(wrong, right, alternative="two-sided")
-        larger = float(test.statistic) / (len(wrong) * len(right))
-        compared.append((name, right, wrong, larger, float(test.pvalue)))
-    q_values = adjusted([p_value for *_, p_value in compared])
-    return [
-        Contrast(
-            name,
-            Median.of(right, confidence=confidence),
-            Median.of(wrong, confidence=confidence),
-            larger,
-            float(q_value),
-        )
-        for (name, right, wrong, larger, _), q_value in zip(compared, q_values, strict=True)
-    ]
 
 
 def typical_features(cases: Sequence[Case], *, confidence: float) -> list[TypicalFeature]:
@@ -163,42 +87,41 @@ def typical_features(cases: Sequence[Case], *, confidence: float) -> list[Typica
     By Fisher's exact test with the class of the answer held fixed: the words of a class that is
     often given wrongly are not typical of its errors for that.
     """
-    sides = {side: [case for case in cases if case.is_right is side] for side in (True, False)}
-    if min(map(len, sides.values())) < _FEWEST:
+    known = [case for case in cases if case.is_right is not None]
+    is_wrong = np.array([not case.is_right for case in known], dtype=np.bool_)
+    if min(is_wrong.sum(), (~is_wrong).sum()) < FEWEST:
         return []
     right, wrong = (
-        Counter(f for case in sides[side] for f in case.features) for side in (True, False)
+        Counter(f for case in known if case.is_right is side for f in case.features)
+        for side in (True, False)
     )
-    totals = len(sides[True]), len(sides[False])
-    features = sorted(wrong)
     strata: dict[int | None, list[Case]] = defaultdict(list)
-    for case in (*sides[True], *sides[False]):
+    for case in known:
         strata[case.answer].append(case)
-    p_values = _by_chance(features, wrong, list(strata.values()))
-    q_values = adjusted(p_values, tests=len({*right, *wrong}))
+    features = sorted({*right, *wrong})
+    p_values = _p_values(features, known, is_wrong, _tails(features, list(strata.values())))
+    q_values = adjusted_by_permutation(-p_values, families=FAMILIES)
     found = [
         TypicalFeature(
             f,
-            Share(wrong[f], totals[1], confidence),
-            Share(right[f], totals[0], confidence),
+            Share(wrong[f], int(is_wrong.sum()), confidence),
+            Share(right[f], int((~is_wrong).sum()), confidence),
             _expected(f, strata.values()),
             float(q),
         )
         for f, q in zip(features, q_values, strict=True)
-        if q <= _DIFFERS
+        if q <= SURE
     ]
     return sorted(found, key=lambda it: (it.q_value, it.feature))
 
 
-def _by_chance(
-    features: Sequence[int], wrong: Counter[int], strata: Sequence[Sequence[Case]]
-) -> list[float]:
-    """Return the probability that so many wrong answers keep each feature, by chance alone.
+def _tails(features: Sequence[int], strata: Sequence[Sequence[Case]]) -> list[Numbers]:
+    """Return of each feature the chances that 0, 1, … wrong answers or more keep it.
 
     Chance deals out the wrong answers among those of each class, as many as there are. The number
     of them that keep a feature is a sum of hypergeometric ones.
     """
-    distributions = {feature: np.ones(1) for feature in features}
+    distributions: dict[int, Numbers] = {feature: np.ones(1) for feature in features}
     for cases in strata:
         errors = sum(case.is_right is False for case in cases)
         kept = Counter(feature for case in cases for feature in case.features)
@@ -206,7 +129,32 @@ def _by_chance(
             most = min(kept[feature], errors)
             chances = hypergeom.pmf(np.arange(most + 1), len(cases), kept[feature], errors)
             distributions[feature] = np.convolve(distributions[feature], chances)
-    return [min(1.0, float(distributions[f][wrong[f] :].sum())) for f in features]
+    return [np.minimum(1.0, distributions[f][::-1].cumsum()[::-1]) for f in features]
+
+
+def _p_values(
+    features: Sequence[int],
+    cases: Sequence[Case],
+    is_wrong: NDArray[np.bool_],
+    tails: Sequence[Numbers],
+) -> Numbers:
+    """Return each feature's p-value (1 + rounds, k), with the errors dealt out in each round."""
+    place = {feature: at for at, feature in enumerate(features)}
+    pairs = [(place[f], at) for at, case in enumerate(cases) for f in case.features]
+    keeps = csr_array(
+        (np.ones(len(pairs)), np.array(pairs, dtype=np.int64).reshape(-1, 2).T),
+        shape=(len(features), len(cases)),
+    )
+    answers = np.array([case.answer for case in cases], dtype=np.int64)
+    found = []
+    for rows in permute_within(answers, entries=len(cases) + len(features)):
+        counts = (keeps @ is_wrong[rows].T.astype(np.float64)).astype(np.int64)  # (k, p)
+        found.append(
+            np.stack([tail[count] for tail, count in zip(tails, counts, strict=True)], 1)
+            if len(features)
+            else np.ones((len(rows), 0))
+        )
+    return np.concatenate(found)
 
 
 def _expected(feature: int, strata: Iterable[Sequence[Case]]) -> float:
@@ -228,9 +176,9 @@ def _expected(feature: int, strata: Iterable[Sequence[Case]]) -> float:
 def density_of(
     cases: Sequence[Case], *, predicted: Labels | None, labels: Labels | None, is_right: bool
 ) -> Density | None:
-    """Return the joint density of both homophilies of the right, or of the wrong, answers."""
+    """Return the joint density of both supports of the right, or of the wrong, answers."""
     pairs = [
-        (case.homophily(predicted), case.homophily(labels))
+        (case.support(predicted), case.support(labels))
         for case in cases
         if case.is_right is is_right
     ]
@@ -239,13 +187,3 @@ def density_of(
         return None
     counts, _, _ = np.histogram2d(known[:, 0], known[:, 1], bins=_BINS, range=[(0, 1), (0, 1)])
     return Density(tuple(tuple(map(int, row)) for row in counts), len(known))
-
-
-def _known(of: Callable[[Case], float], cases: Sequence[Case], *, is_right: bool) -> list[float]:
-    values = (of(case) for case in cases if case.is_right is is_right)
-    return [value for value in values if not math.isnan(value)]
-
-
-def _count(case: Case, kind: str) -> float:
-    e = case.explanation
-    return float(len(e.elements(kind))) if kind in e.selected else math.nan

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from zorro.audit.cases import Case
+from zorro.audit.setting import Labels
 from zorro.audit.share import Share
 from zorro.audit.uses import Use, feature_uses, kind_uses, node_uses
 
@@ -51,6 +52,7 @@ def profiles_of(
     *,
     features: bool,
     nodes: bool,
+    predicted: Labels | None,
     confidence: float,
 ) -> list[ClassProfile]:
     """Return what each class rests on.
@@ -59,6 +61,7 @@ def profiles_of(
         classes: each with its cases.
         features: whether sets are of features.
         nodes: whether sets are of nodes that mean the same in each of them.
+        predicted: (N,), the model's class of each node.
         confidence: of the intervals.
     """
     none: list[list[Use]] = [[] for _ in classes]
@@ -77,7 +80,7 @@ def profiles_of(
             classes,
             feature_uses(classes, confidence=confidence) if features else none,
             node_uses(classes, confidence=confidence) if nodes and one_graph else none,
-            kind_uses(classes, confidence=confidence) if nodes else none,
+            kind_uses(classes, predicted=predicted, confidence=confidence) if nodes else none,
             strict=True,
         )
     ]

@@ -20,6 +20,7 @@ from zorro.graph.features import Features, features_of, size_of
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OWN = "own"
+TRAINING, NOT_TRAINING = "training", "not training"
 UNKNOWN = -1
 _MOST_ENTRIES = 1 << 22  # of features that are read at once
 
@@ -168,8 +169,8 @@ class GraphSetting:
             kinds["same class"] = ~own & (said == explanation.predicted_class)
             kinds["other class"] = ~own & (said != explanation.predicted_class) & (said != UNKNOWN)
         if self.training is not None:
-            kinds["training"] = ~own & self.training[nodes]
-            kinds["not training"] = ~own & ~self.training[nodes]
+            kinds[TRAINING] = ~own & self.training[nodes]
+            kinds[NOT_TRAINING] = ~own & ~self.training[nodes]
         return kinds
 
     def _occurring(self, nodes: NDArray[np.int64]) -> Mask:

@@ -14,6 +14,10 @@ from scipy.stats import false_discovery_control
 from zorro.evaluation.evidence import clopper_pearson
 
 Numbers = NDArray[np.float64]
+SURE = 0.05  # the false discovery rate of an audit
+# Features, nodes and training nodes of classes, contrasts, features of errors, confident errors:
+# each family of tests has this part of the error, so that all of them together keep to it.
+FAMILIES = 6
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,9 @@ def more_than_chance(count: Numbers, total: int, expected: Numbers) -> Numbers:
     return np.where((count >= 1) & (count - 1 >= total * mean), tail, 1.0)
 
 
-def adjusted(p_values: Sequence[float] | Numbers, *, tests: int | None = None) -> Numbers:
+def adjusted(
+    p_values: Sequence[float] | Numbers, *, tests: int | None = None, families: int = 1
+) -> Numbers:
     """Return p-values by which the false discovery rate is controlled, however they depend.
 
     Benjamini and Yekutieli's: of all that are called discoveries at a level, at most that share is
@@ -135,9 +141,11 @@ def adjusted(p_values: Sequence[float] | Numbers, *, tests: int | None = None) -
     Args:
         p_values: (k,), of the tests.
         tests: how many were made, if more than those: the others gave 1.
+        families: how many families of tests share the error.
     """
     values = np.asarray(p_values, dtype=np.float64)
     more = max(0, (tests or 0) - len(values))
     if not len(values):
         return values
-    return false_discovery_control(np.append(values, np.ones(more)), method="by")[: len(values)]
+    found = false_discovery_control(np.append(values, np.ones(more)), method="by")[: len(values)]
+    return np.minimum(1.0, families * found)

@@ -67,7 +67,7 @@ def suspicions_of(
         ),
         "nothing needed": lambda case: case.explanation.status == "nothing needed",
         "other class": lambda case: (
-            len(case.others) >= _FEWEST_OTHERS and case.homophily(predicted) < 0.5
+            len(case.others) >= _FEWEST_OTHERS and case.support(predicted) < 0.5
         ),
         "single feature": lambda case: len(case.features) == 1,
         "far larger": lambda case: (

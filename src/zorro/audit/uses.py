@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from zorro.audit.cases import Case
-from zorro.audit.setting import Place
-from zorro.audit.share import Numbers, Share, adjusted, more_than_chance
+from zorro.audit.setting import TRAINING, Labels, Place
+from zorro.audit.share import FAMILIES, Numbers, Share, adjusted, more_than_chance
+from zorro.audit.training import training_chance
 
 MOST_LISTED = 12  # features, or nodes, of a class
+HUB = 0.2  # share of a class's explanations that keep one and the same node
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,19 @@ class Use:
     >>> found = [votes.explain(node) for node in (8, 14, 15, 18)]
     >>> john = audit(found, setting=GraphSetting(club.x, club.edge_index)).classes[0].nodes[0]
     >>> john.what, john.share, round(john.expected, 2), round(john.lift, 1)
-    (33, Share(1.00 [0.40, 1.00], 4/4), 0.33, 3.0)
+    (33, Share(1.00 [0.40, 1.00], 4/4), 0.47, 2.1)
 
     Args:
         what: a feature's column, a node's number, or the name of a kind of nodes.
         share: of the explanations.
         expected: the share if sets of the same sizes were drawn at random from what could have
             been kept: as many features that occur among the candidates, and as many that do not;
-            as many nodes. None where the graph is not at hand.
+            as many nodes, of single ones as many besides what is asked about. Of training nodes,
+            the share if others of the same classes had been trained on. None where the graph is
+            not at hand.
         q_value: by which it is more often than that, the false discovery rate over all that were
-            looked at being controlled; 1 where that is not known.
+            looked at being controlled; 1 where that is not known, and for a node that hardly any
+            explanation could keep.
         elsewhere: the share of the explanations of all other classes, if there are any.
         present: of the explanations that keep a feature, the share in which it is not zero at all
             kept nodes; None where the graph is not at hand.
@@ -100,12 +105,14 @@ def node_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
     """Return the nodes that explanations of each class keep besides what is asked about."""
     counts = [Counter(node for case in cases for node in case.others) for _, cases in classes]
     expected = [_expected_nodes(cases) for _, cases in classes]
+    # Those that could be kept that often: which they are does not depend on what is kept.
+    tested = [_frequent_candidates(cases) for _, cases in classes]
     q_values = _q_values(
-        [sorted(count) for count in counts],
+        [sorted(some.intersection(count)) for some, count in zip(tested, counts, strict=True)],
         counts,
         [len(cases) for _, cases in classes],
         expected,
-        tests=sum(0 if chance is None else len(chance) for chance in expected),
+        tests=sum(map(len, tested)),
     )
     return [
         [
@@ -123,26 +130,15 @@ def node_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
     ]
 
 
-def kind_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
-    """Return how often explanations of each class keep a node of each kind, or more of them."""
-    counted: list[list[tuple[str, int, float]]] = []
-    for _, cases in classes:
-        placed = [(case, case.place) for case in cases if case.place is not None]
-        every = {kind: at for _, place in placed for at, kind in enumerate(place.kinds)}
-        kinds = sorted(every, key=lambda kind: (every[kind], kind))
-        counted.append(
-            [
-                (
-                    kind,
-                    sum(
-                        bool((_of(place, kind) & case.is_kept(place)).any())
-                        for case, place in placed
-                    ),
-                    float(np.mean([_any_of(case, place, kind) for case, place in placed])),
-                )
-                for kind in kinds
-            ]
-        )
+def kind_uses(classes: Classes, *, predicted: Labels | None, confidence: float) -> list[list[Use]]:
+    """Return how often explanations of each class keep a node of each kind, or more of them.
+
+    Args:
+        classes: each with its cases.
+        predicted: (N,), the model's class of each node.
+        confidence: of the intervals.
+    """
+    counted = [_count_kinds(cases) for _, cases in classes]
     totals = [len(cases) for _, cases in classes]
     p_values = [
         float(more_than_chance(np.array([count]), total, np.array([chance]))[0])
@@ -150,12 +146,28 @@ def kind_uses(classes: Classes, *, confidence: float) -> list[list[Use]]:
         for _, count, chance in rows
     ]
     q_values = iter(adjusted(p_values).tolist())
+    trained_on = training_chance([cases for _, cases in classes], predicted=predicted)
+    uses: list[list[Use]] = []
+    for total, rows, of_training in zip(totals, counted, trained_on, strict=True):
+        uses.append([])
+        for kind, count, chance in rows:
+            known = chance, next(q_values)
+            expected, q_value = of_training if kind == TRAINING else known
+            uses[-1].append(Use(kind, Share(count, total, confidence), expected, q_value))
+    return uses
+
+
+def _count_kinds(cases: Sequence[Case]) -> list[tuple[str, int, float]]:
+    """Return each kind, how many explanations keep a node of it, and how often chance would."""
+    placed = [(case, case.place) for case in cases if case.place is not None]
+    every = {kind: at for _, place in placed for at, kind in enumerate(place.kinds)}
     return [
-        [
-            Use(kind, Share(count, total, confidence), chance, next(q_values))
-            for kind, count, chance in rows
-        ]
-        for total, rows in zip(totals, counted, strict=True)
+        (
+            kind,
+            sum(bool((_of(place, kind) & case.is_kept(place)).any()) for case, place in placed),
+            float(np.mean([_any_of(case, place, kind) for case, place in placed])),
+        )
+        for kind in sorted(every, key=lambda kind: (every[kind], kind))
     ]
 
 
@@ -191,7 +203,7 @@ def _q_values(
         expected = np.array([chance.get(what, 0.0) for what in whats], dtype=np.float64)
         seen = np.array([count[what] for what in whats], dtype=np.float64)
         p_values += more_than_chance(seen, total, expected).tolist()
-    q_values = iter(adjusted(p_values, tests=tests).tolist())
+    q_values = iter(adjusted(p_values, tests=tests, families=FAMILIES).tolist())
     return [{what: next(q_values) for what in whats} for whats in listed]
 
 
@@ -211,17 +223,30 @@ def _expected_features(cases: Sequence[Case]) -> dict[int, float] | None:
 
 
 def _expected_nodes(cases: Sequence[Case]) -> dict[int, float] | None:
-    """Return how often each node would be kept if sets were drawn at random."""
+    """Return how often each node would be kept if sets were drawn at random.
+
+    As many other nodes as are kept, whether or not what is asked about is kept with them.
+    """
     total: dict[int, float] = {}
     for case in cases:
         if case.place is None:
             return None
-        own = set(case.explanation.query.seeds)
-        chance = len(case.nodes) / max(1, len(case.place.nodes))
-        for node in case.place.nodes.tolist():
-            if node not in own:
-                total[node] = total.get(node, 0.0) + chance
+        others = np.setdiff1d(case.place.nodes, case.explanation.query.seeds).tolist()
+        chance = len(case.others) / max(1, len(others))
+        for node in others:
+            total[node] = total.get(node, 0.0) + chance
     return {node: chance / len(cases) for node, chance in total.items()}
+
+
+def _frequent_candidates(cases: Sequence[Case]) -> set[int]:
+    """Return the nodes that so many explanations could keep that one may stand for the class."""
+    could = Counter(
+        node
+        for case in cases
+        if case.place is not None
+        for node in np.setdiff1d(case.place.nodes, case.explanation.query.seeds).tolist()
+    )
+    return {node for node, count in could.items() if count > HUB * len(cases)}
 
 
 def _of(place: Place, kind: str) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-// What is different about wrong answers: medians side by side, and the paper's joint density.
+// What is different about wrong answers: medians side by side, and a joint density.
 "use strict";
 window.zorro = window.zorro || {};
 
@@ -9,8 +9,8 @@ zorro.contrasts = function (container, {contrasts, wording}) {
     edges: "edges kept",
     probability: "the model's probability",
     distance: "hops to what is kept, mean",
-    "predicted homophily": `same class among kept ${wording.nodes}, by the model`,
-    "true homophily": `same class among kept ${wording.nodes}, in truth`,
+    "predicted support": `of the answer's class among kept ${wording.nodes}, by the model`,
+    "true support": `of the answer's class among kept ${wording.nodes}, in truth`,
     "training share": `training ${wording.nodes} among those kept`,
   };
   const frame = d3
@@ -47,7 +47,7 @@ zorro.contrasts = function (container, {contrasts, wording}) {
   lines.append("td").text(({differs}) => (differs ? "differs" : "no difference shown"));
 
   function median({value, lower, upper}, quantity) {
-    const isShare = quantity === "probability" || / (homophily|share)$/.test(quantity);
+    const isShare = quantity === "probability" || / (support|share)$/.test(quantity);
     const short = isShare ? zorro.percent : (number) => String(+number.toPrecision(3));
     const ends =
       lower === null || upper === null
@@ -79,7 +79,7 @@ zorro.densities = function (container, {densities, wording}) {
       .attr("viewBox", `0 0 ${width} ${height}`)
       .attr("class", "density")
       .attr("role", "img")
-      .attr("aria-label", `${side} answers by both homophilies: ${inWords(counts, total)}`);
+      .attr("aria-label", `${side} answers by the shares of their class: ${inWords(counts, total)}`);
     counts.forEach((row, predicted) =>
       row.forEach((count, truth) => {
         svg
@@ -114,18 +114,18 @@ zorro.densities = function (container, {densities, wording}) {
       .attr("x", margin.left + (size * cell) / 2)
       .attr("y", bottom + 30)
       .attr("text-anchor", "middle")
-      .text("same class, by the model");
+      .text("of the answer's class, by the model");
     svg
       .append("text")
       .attr("transform", `translate(12,${margin.top + (size * cell) / 2}) rotate(-90)`)
       .attr("text-anchor", "middle")
-      .text("same class, in truth");
+      .text("of the answer's class, in truth");
   }
 
   function inWords(counts, total) {
     const top = counts.at(-1).at(-1);
     const bottom = counts[0][0];
-    return `${top} of ${total} rest on their own class alone, ${bottom} on others alone`;
+    return `${top} of ${total} rest on the answer's class alone, ${bottom} on others alone`;
   }
 };
 
