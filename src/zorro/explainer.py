@@ -12,6 +12,7 @@ from torch_geometric.data import Data, HeteroData
 
 from zorro.arguments import check_at_least
 from zorro.cut import Check, ComputationalGraph
+from zorro.cut.usable import refuse_within_rounding
 from zorro.elements import KEPT, Kind
 from zorro.evaluation import EvaluatorName, FidelityEstimate
 from zorro.evaluation.evaluator import Evaluator
@@ -36,7 +37,13 @@ from zorro.question.options import EdgeEffect, EdgeNoiseName, Search, check_para
 from zorro.question.reading import Output
 from zorro.question.readout import Readout
 from zorro.search import OnStep, unwatched
-from zorro.search.guarding import SufficientCut, guarded, most_guarded, on_a_sufficient_cut
+from zorro.search.guarding import (
+    SufficientCut,
+    guarded,
+    guarded_scores,
+    most_guarded,
+    on_a_sufficient_cut,
+)
 from zorro.search.inquiry import budget_of, fresh_samples
 
 Asked: TypeAlias = SupportsIndex | tuple[SupportsIndex, SupportsIndex] | Data | HeteroData
@@ -654,7 +661,7 @@ class Zorro:
         return Meter(
             cut,
             partial(self._evaluator, comparison, fresh),
-            partial(guarded, source),
+            partial(guarded_scores, source),
             confidence=self.parameters.confidence,
             edges_between=source.edges_between,
         )
@@ -713,6 +720,7 @@ class Zorro:
         searches: bool = True,
     ) -> Evaluator:
         event = self._ready.source.decision(graph, comparison).event(graph.scores, graph.asked)
+        refuse_within_rounding(event, graph.scores, graph.asked)
         return self._ready.bench.evaluator(graph, event, samples, searches=searches)
 
     def _guard_with_nothing_kept(self, comparison: Comparison, graph: ComputationalGraph) -> None:

@@ -23,7 +23,7 @@ from zorro.errors import InputError, ModelError
 from zorro.graph.edge_index import Neighbours, contains, sorted_unique
 from zorro.graph.graph import Graph
 from zorro.model.link_model import encoded_once
-from zorro.model.model_state import Weights, node_level_state
+from zorro.model.model_state import node_level_state
 from zorro.model.predictor import Predictor
 from zorro.model.receptive_field import flow_of, hops_of
 from zorro.noise import Noise, resolve
@@ -110,7 +110,7 @@ class Extractor:
             keeps_features=keeps_features,
         )
         self.guard = Guard(self._model)
-        self._weights: Weights | None = None  # with which the model was looked at
+        self._version = 0  # of the model when it was looked at
         self._is_read = False  # whether its output is what it is taken for
         self._known: dict[Query, Tensor] = {}  # outputs on the whole graph
         self._encoded: list[Tensor] = []  # its nodes, by a model that encodes and decodes
@@ -206,10 +206,10 @@ class Extractor:
             edges=self._model.edges,
             keeps_features=self._model.keeps_features,
         )
-        self._notice_other_weights()
+        self._notice_changes()
         if self._check == "whole" and not self._is_read:
             self._read_all()
-        other._weights, other._is_read = self._weights, self._is_read
+        other._version, other._is_read = self._version, self._is_read
         other.__dict__["reach"] = self.reach
         return other
 
@@ -223,7 +223,7 @@ class Extractor:
         A wider one is for whoever finds that more matters than the candidates of the last.
         """
         query = self._asking.query(asked, self._parts.num_nodes)
-        self._notice_other_weights()
+        self._notice_changes()
         self._settle_if_needed()
         reach = self.reach
         if self._check == "none":
@@ -248,14 +248,14 @@ class Extractor:
             graph = self._wider(graph)
         yield self._everything(query)
 
-    def _notice_other_weights(self) -> None:
-        weights = Weights(self.predictor.model)
-        if not weights.are_as(self._weights):
+    def _notice_changes(self) -> None:
+        version = self.predictor.version
+        if version != self._version:
             self.__dict__.pop("whole_scores", None)
             self._known, self._encoded = {}, []
             self.__dict__.pop("reach", None)
             self.predictor.unsettle()
-            self._weights, self._is_read = weights, False
+            self._version, self._is_read = version, False
 
     def _settle_if_needed(self) -> None:
         """Look at all outputs first where a decision rests on them."""

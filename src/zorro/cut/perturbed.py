@@ -20,3 +20,7 @@ class Perturbed:
 
     x: Tensor
     edges: EdgesOfSamples | None = None
+
+    def part(self, samples: slice) -> Perturbed:
+        """Return some of the samples."""
+        return Perturbed(self.x[samples], None if self.edges is None else self.edges.part(samples))

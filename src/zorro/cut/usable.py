@@ -8,15 +8,39 @@ from torch import Tensor
 from zorro.errors import ModelError
 from zorro.model.predictor import Predictor
 from zorro.question import Query
+from zorro.question.agreement import rounding
+from zorro.question.event import Event
+
+_SINGLE = 4  # bytes of a number in single precision
 
 
 def refuse_random(predictor: Predictor, scores: Tensor, again: Tensor, asked: Query) -> None:
     """Raise `ModelError` unless two runs on the same input gave the same scores (C,)."""
     if not predictor.same(scores, again):
+        raise not_deterministic(scores, again, asked)
+
+
+def not_deterministic(scores: Tensor, again: Tensor, asked: Query) -> ModelError:
+    """Return the error about a model that gave one input these scores (C,) and those."""
+    return ModelError(
+        "the model is not deterministic in eval mode: two runs on the same input gave "
+        f"{_rounded(scores)} and {_rounded(again)} at {asked}; remove what is random in its "
+        "forward pass"
+    )
+
+
+def refuse_within_rounding(event: Event, scores: Tensor, asked: Query) -> None:
+    """Raise `ModelError` if no more than the rounding of scores (C,) decides that an event happens.
+
+    What is claimed of such an answer would be about sums in this order, on this machine.
+    """
+    margin, least = float(event.gap(scores)), float(rounding(scores))
+    if least > 0 and margin <= least:  # nothing but zeros is exact
+        more = "float" if scores.element_size() < _SINGLE else "double"
         raise ModelError(
-            "the model is not deterministic in eval mode: two runs on the same input gave "
-            f"{_rounded(scores)} and {_rounded(again)} at {asked}; remove what is random in its "
-            "forward pass"
+            f"the model's answer at {asked} is decided by {margin:.2g}, and its outputs of up to "
+            f"{float(scores.abs().max()):.4g} may be off by {least:.2g} in {scores.dtype}: pass "
+            f"x.{more}() and model.{more}()"
         )
 
 

@@ -19,7 +19,6 @@ from zorro.elements.types import Types
 from zorro.errors import InputError
 from zorro.graph.model_inputs import ModelInputs
 from zorro.graph.packed_graphs import PackedGraphs
-from zorro.model.model_state import Weights
 from zorro.model.predictor import Predictor
 from zorro.question import Query
 from zorro.question.decision import Comparison, Decision
@@ -60,7 +59,7 @@ class WholeGraphs:
         self._readouts = readouts
         self._directed = directed
         self._packed = packed
-        self._weights: Weights | None = None  # with which the model was looked at
+        self._version = 0  # of the model when it was looked at
         for graph in graphs[:1]:
             self._model_inputs(graph)  # refuses names of nothing before anything is computed
 
@@ -172,9 +171,9 @@ class WholeGraphs:
         return readout.rows(scores, 1)[0]
 
     def _look_at_the_model(self) -> None:
-        """Refuse outputs that are not what they are taken for, once for each set of weights."""
-        weights = Weights(self.predictor.model)
-        if not weights.are_as(self._weights):
+        """Refuse outputs that are not what they are taken for, once for each state of it."""
+        version = self.predictor.version
+        if version != self._version:
             self.predictor.unsettle()
             few = None if self.predictor.reading.needs_outputs else _LOOKED_AT
             some = [
@@ -182,7 +181,7 @@ class WholeGraphs:
                 for number, graph in enumerate(self._graphs[:few])
             ]
             self.predictor.settle(torch.stack(some))
-            self._weights = weights
+            self._version = version
 
 
 def edge_attributes_of(

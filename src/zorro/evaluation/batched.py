@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from zorro.cut import ComputationalGraph
+from zorro.cut.perturbed import Perturbed
+from zorro.cut.usable import not_deterministic
 from zorro.elements import EDGES, Kind, Selection, Space, drops_edges, redraws_features
 from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
@@ -36,6 +38,17 @@ _UNLIKE = 3
 _MOST_UNLIKE = 128
 _NUMBERS_ALONE = 1 << 22
 _MOST_COPIES = 1 << 10  # in a batch, however small they are: that many have been looked at together
+
+
+@dataclass
+class Copies:
+    """Whether copies of a query's graph in one batch do not influence each other.
+
+    Args:
+        independent: None as long as it is not known.
+    """
+
+    independent: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -68,8 +81,7 @@ class BatchedEvaluator(Evaluator):
         memory: bytes that inputs and messages of one batch may take, roughly.
         event: what counts as a hit; that the prediction stays when None.
         space: what can be kept; nodes and features when None.
-        independent: whether copies in one batch are known not to influence each other; found out
-            when None.
+        copies: what is known of copies in one batch, shared by a query's evaluators.
         on_batch: called before each batch; what it raises ends the evaluation.
         reason: why it is this evaluator.
     """
@@ -86,7 +98,7 @@ class BatchedEvaluator(Evaluator):
         memory: int = DEFAULT_MEMORY,
         event: Event | None = None,
         space: Space | None = None,
-        independent: bool | None = None,
+        copies: Copies | None = None,
         on_batch: Callable[[], None] = do_nothing,
         reason: str = "",
     ) -> None:
@@ -96,7 +108,7 @@ class BatchedEvaluator(Evaluator):
         self.event = event or Predicts(graph.predicted_class)
         self.samples = draws.shape[0]
         self._runs = 0
-        self._independent = independent
+        self._known = Copies() if copies is None else copies
         self._predictor = predictor
         self._draws = draws
         self.edges = edges
@@ -161,7 +173,7 @@ class BatchedEvaluator(Evaluator):
             memory=self._memory,
             event=self.event,
             space=self.space,
-            independent=self._independent,
+            copies=self._known,
             on_batch=self._on_batch,
             reason=self.reason,
         )
@@ -511,44 +523,48 @@ class BatchedEvaluator(Evaluator):
             self._edges_of_copies[copies] = edges.flatten(1)
         return self._edges_of_copies[copies]
 
-    @cached_property
-    def copies_are_independent(self) -> bool:
-        """Whether copies in one batch do not influence each other; found out if it is not known."""
-        if self._independent is not None:
-            return self._independent
-        if self._copies == 1:
-            return True
-        inputs, edges = self._unlike_copies()
-        each = [slice(copy, copy + 1) for copy in range(inputs.size(0))]
-        alone = torch.cat(
-            [
-                self._run_copies(inputs[one], None if edges is None else edges.part(one))
-                for one in each
-            ]
-        )
-        # Then as many as ever run together: a model may look at how many nodes there are.
-        independent = all(
-            self._are_alike_together(inputs, edges, alone, count)
-            for count in sorted({len(each), self._copies})
-        )
-        if not independent:
-            logger.warning(
-                "%s: copies of the graph in one batch influence each other, so samples are run "
-                "one by one",
-                self.graph.asked,
-            )
-        return independent
+    def run_alone(self, inputs: Perturbed) -> Tensor:
+        """Return the model's scores (b, C) on inputs of which each is run by itself."""
+        each = [slice(copy, copy + 1) for copy in range(inputs.x.size(0))]
+        parts = [self._run_copies(inputs.x[one], inputs.part(one).edges) for one in each]
+        return torch.cat(parts)
 
-    def _are_alike_together(
-        self, inputs: Tensor, edges: EdgesOfSamples | None, alone: Tensor, count: int
-    ) -> bool:
-        """Whether inputs (b, n, d) give what they gave alone, (b, C), as so many in one batch."""
+    def reject(self, scores: Tensor, alone: Tensor) -> None:
+        """Take note that copies in one batch influence each other."""
+        if self._known.independent is False:
+            raise not_deterministic(scores, alone, self.graph.asked)
+        self._known.independent = False
+        logger.warning(
+            "%s: copies of the graph in one batch influence each other, so samples are run "
+            "one by one",
+            self.graph.asked,
+        )
+
+    @property
+    def copies_are_independent(self) -> bool:
+        """Whether copies in one batch are not seen to influence each other."""
+        if self._known.independent is None and self._copies > 1:
+            inputs, edges = self._unlike_copies()
+            alone = self.run_alone(Perturbed(inputs, edges))
+            self._known.independent = True
+            # Then as many as ever run together: a model may look at how many nodes there are.
+            for count in sorted({inputs.size(0), self._copies}):
+                together = self._run_together(inputs, edges, count)
+                expected = alone[torch.arange(count, device=self.device) % inputs.size(0)]
+                if together is None or not self._predictor.same(together, expected):
+                    self.reject(expected[0], expected[0])
+                    break
+        return self._known.independent is not False
+
+    def _run_together(
+        self, inputs: Tensor, edges: EdgesOfSamples | None, count: int
+    ) -> Tensor | None:
+        """Return the scores (count, C) of inputs (b, n, d) in turn, so many in one batch."""
         which = torch.arange(count, device=self.device) % inputs.size(0)
         try:
-            scores = self._run_copies(inputs[which], None if edges is None else edges.part(which))
+            return self._run_copies(inputs[which], None if edges is None else edges.part(which))
         except ModelError:  # it takes so many nodes and no more
-            return False
-        return self._predictor.same(scores, alone[which])
+            return None
 
     def _unlike_copies(self) -> tuple[Tensor, EdgesOfSamples | None]:
         """Return inputs (b, n, d), and edges where they may differ, that are not alike.

@@ -11,11 +11,11 @@ from torch import fx
 from zorro.cut import ComputationalGraph
 from zorro.elements import Space
 from zorro.errors import ModelError
-from zorro.evaluation.batched import BatchedEvaluator
+from zorro.evaluation.batched import BatchedEvaluator, Copies
 from zorro.evaluation.evaluator import Evaluator, do_nothing
 from zorro.evaluation.traced import Program, TracedEvaluator, Unserved, trace
 from zorro.evaluation.traced.check import check
-from zorro.model.model_state import Weights, holds_inference_tensors
+from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
 from zorro.noise.of_edges import AnyEdgeDraws
@@ -46,9 +46,9 @@ class EvaluatorChoice:
         self._memory = memory
         self._traced: fx.Graph | None = None
         self._reason = ""
-        self._weights: Weights | None = None  # of the model when it was traced
+        self._version = 0  # of the model when it was traced
         self._checked: tuple[ComputationalGraph, Program | None, str] | None = None
-        self._independent: tuple[ComputationalGraph, bool] | None = None
+        self._copies: tuple[ComputationalGraph, Copies] | None = None
 
     def evaluator(
         self,
@@ -81,12 +81,11 @@ class EvaluatorChoice:
             memory=self._memory,
             event=event,
             space=space,
-            independent=self._are_independent(graph, program),
+            copies=self._copies_of(graph, program),
             on_batch=on_batch,
             reason=reason,
         )
         if program is None:
-            self._independent = (graph, batched.copies_are_independent)
             return batched
         return TracedEvaluator(
             self._predictor,
@@ -99,14 +98,14 @@ class EvaluatorChoice:
             searches=searches,
         )
 
-    def _are_independent(self, graph: ComputationalGraph, program: Program | None) -> bool | None:
-        """Whether copies in one batch are known not to influence each other."""
+    def _copies_of(self, graph: ComputationalGraph, program: Program | None) -> Copies:
+        """Return what is known of copies of a query's graph in one batch."""
         if program is not None:
             # They gave each what it gives alone, or the program would be refused.
-            return not program.looks_at_all_nodes
-        if self._independent is not None and self._independent[0] is graph:
-            return self._independent[1]
-        return None
+            return Copies(not program.looks_at_all_nodes)
+        if self._copies is None or self._copies[0] is not graph:
+            self._copies = (graph, Copies())
+        return self._copies[1]
 
     def _program(
         self,
@@ -146,9 +145,9 @@ class EvaluatorChoice:
 
     def _forget_if_changed(self) -> None:
         """Trace anew what has been trained on, or loaded, in the meantime."""
-        weights = Weights(self._predictor.model)
-        if not weights.are_as(self._weights):
-            self._traced, self._reason, self._weights = None, "", weights
+        version = self._predictor.version
+        if version != self._version:
+            self._traced, self._reason, self._version = None, "", version
 
     def _trace(self, graph: ComputationalGraph) -> fx.Graph:
         try:

@@ -106,6 +106,18 @@ class Evaluator(ABC):
         """
         return False
 
+    @abstractmethod
+    def run_alone(self, inputs: Perturbed) -> Tensor:
+        """Return the model's scores (b, C) on inputs of which each is run by itself."""
+
+    @abstractmethod
+    def reject(self, scores: Tensor, alone: Tensor) -> None:
+        """Take note that an input with such scores (C,) had others when it was run by itself.
+
+        Who asks for an evaluator anew then gets one that is slower and does not have this flaw.
+        Raises `ModelError` if there is none.
+        """
+
     def scores_toggling(self, selection: Selection, kind: Kind, members: Tensor) -> Tensor:
         """Return the scores (k, S, C) of a selection with one of a kind's members (k,) added.
 

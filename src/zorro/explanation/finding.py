@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 from zorro.cut import ComputationalGraph
+from zorro.cut.usable import refuse_within_rounding
 from zorro.elements import Selection
 from zorro.explanation.explanation import Explanation
 from zorro.explanation.making import explanation_of
@@ -14,7 +15,7 @@ from zorro.preparing.ready import Ready
 from zorro.question.decision import Comparison, Decision
 from zorro.question.parameters import Parameters
 from zorro.search import Budget, BudgetSpent, OnStep, SearchResult, search_multiple
-from zorro.search.guarding import guarded
+from zorro.search.guarding import DecidedScores, guarded
 from zorro.search.inquiry import Inquiry
 
 
@@ -35,8 +36,7 @@ def find_one(
         on_step: told of each step of the search.
     """
     decision = ready.source.decision(graph, comparison)
-    event = decision.event(graph.scores, graph.asked)
-    inquiry = Inquiry(ready.bench, graph, event, ready.parameters, budget)
+    inquiry = _inquiry(ready, graph, decision, budget)
     return _told(ready, inquiry, decision, inquiry.find(on_step=on_step), budget)
 
 
@@ -60,7 +60,7 @@ def find_several(
         distinct: leave out a set that another branch has found already.
     """
     p, decision = ready.parameters, ready.source.decision(graph, Comparison())
-    inquiry = Inquiry(ready.bench, graph, decision.event(graph.scores, graph.asked), p)
+    inquiry = _inquiry(ready, graph, decision)
     whole = budget = inquiry.budget
     results: list[Explanation] = []
     selections: list[Selection] = []
@@ -81,6 +81,16 @@ def find_several(
             if len(results) == max_explanations or whole.is_spent(inquiry.sampler.evaluations):
                 break
     return results
+
+
+def _inquiry(
+    ready: Ready, graph: ComputationalGraph, decision: Decision, budget: Budget | None = None
+) -> Inquiry:
+    """Return what searches on a cut, and counts what it claims as the model's owner would."""
+    event = decision.event(graph.scores, graph.asked)
+    refuse_within_rounding(event, graph.scores, graph.asked)
+    scores = DecidedScores(ready.source, graph).of
+    return Inquiry(ready.bench, graph, event, ready.parameters, budget, scores)
 
 
 def _told(

@@ -175,7 +175,7 @@ def _fidelity(result: SearchResult, sampler: Sampler, asked: Parameters) -> Fide
     with contextlib.suppress(BudgetSpent):
         for part in _parts(fresh, asked.max_seconds):
             evaluator = sampler.fixed(part, limited=samples > 0)
-            hits += int(evaluator.hits(result.found.selection).sum())
+            hits += int(sampler.hits(evaluator, result.found.selection).sum())
             samples += len(part)
     return FidelityEstimate(hits, samples, asked.confidence)
 

@@ -49,7 +49,8 @@ class Meter:
     Args:
         cut: of the query.
         evaluator: gives what evaluates on a cut; asked when the first set is measured.
-        guard: runs some samples of a set as the model's owner would; raises where that differs.
+        scores: gives the scores (S, C) of a set, some of which were compared with those that the
+            model's owner would get; raises where these differ.
         confidence: of the intervals.
         edges_between: how many edges of the whole graph lead from a node of a cut to another.
     """
@@ -58,14 +59,14 @@ class Meter:
         self,
         cut: SufficientCut,
         evaluator: Callable[[ComputationalGraph], Evaluator],
-        guard: Callable[[ComputationalGraph, Evaluator, Selection], object],
+        scores: Callable[[ComputationalGraph, Evaluator, Selection], Tensor],
         *,
         confidence: float,
         edges_between: Callable[[ComputationalGraph, int, int], int],
     ) -> None:
         self._cut = cut
         self._make_evaluator = evaluator
-        self._guard = guard
+        self._scores_of = scores
         self._confidence = confidence
         self._all_edges_between = edges_between
         self._made: tuple[ComputationalGraph, Evaluator] | None = None
@@ -121,14 +122,11 @@ class Meter:
         return self._cut.answered(lambda graph: self._guarded_scores(self.selection(**kept)))
 
     def _guarded_scores(self, selection: Selection) -> Tensor:
-        evaluator = self.evaluator
-        scores = evaluator.scores(selection)
         try:
-            self._guard(self.graph, evaluator, selection)
+            return self._scores_of(self.graph, self.evaluator, selection)
         except UnlikeTheModelError:
             self._made = None
             raise
-        return scores
 
     def judged(self, scores: Tensor) -> FidelityEstimate:
         """Return in how many of the samples the answer stays, by their scores (S, C)."""

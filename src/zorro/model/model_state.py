@@ -1,4 +1,4 @@
-"""What a model holds: it is kept as it was, and a change of it is noticed."""
+"""What a model holds, which is kept as it was."""
 
 from __future__ import annotations
 
@@ -11,56 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-
-
-@dataclass(frozen=True)
-class _Stand:
-    """A tensor of a model as it stands: the object, where it lies, and what is in it."""
-
-    tensor: Tensor
-    version: int
-    place: int
-    dtype: torch.dtype
-    total: float
-
-    @classmethod
-    def of(cls, tensor: Tensor) -> _Stand:
-        value = tensor.detach()
-        numbers = value.abs() if value.is_complex() else value
-        exact = numbers.element_size() >= 4  # a sum in half precision may overflow
-        total = float(numbers.sum() if exact else numbers.sum(dtype=torch.float64))
-        return cls(tensor, _version(tensor), _place(tensor), tensor.dtype, total)
-
-    def is_as(self, other: _Stand) -> bool:
-        """Whether nothing has happened between two looks at a tensor."""
-        same_number = self.total == other.total or (
-            self.total != self.total and other.total != other.total
-        )
-        return (
-            self.tensor is other.tensor
-            and (self.version, self.place, self.dtype) == (other.version, other.place, other.dtype)
-            and same_number
-        )
-
-
-class Weights:
-    """Parameters and buffers of a model as they stand, to notice when they have changed.
-
-    Some optimisers, and whoever writes to `.data`, change values without a trace in a tensor's
-    version, so sums are compared too.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        tensors = chain(model.parameters(), model.buffers())
-        self._stands = [_Stand.of(tensor) for tensor in tensors if _is_made(tensor)]
-
-    def are_as(self, other: Weights | None) -> bool:
-        """Whether nothing has changed since."""
-        return (
-            other is not None
-            and len(self._stands) == len(other._stands)
-            and all(map(_Stand.is_as, self._stands, other._stands))
-        )
 
 
 def holds_inference_tensors(model: nn.Module) -> bool:
@@ -220,15 +170,6 @@ def _kind_of(module: nn.Module) -> _Kind:
 def _buffers_of(modules: Sequence[nn.Module]) -> list[Tensor]:
     found = (tensor for module in modules for tensor in module.buffers(recurse=False))
     return list({id(tensor): tensor for tensor in found}.values())
-
-
-def _version(tensor: Tensor) -> int:
-    # Inference tensors keep no account; their sum is what tells a change.
-    return -1 if tensor.is_inference() else tensor._version
-
-
-def _place(tensor: Tensor) -> int:
-    return tensor.data_ptr() if tensor.layout == torch.strided else 0
 
 
 def _is_made(tensor: Tensor) -> bool:

@@ -15,7 +15,9 @@ from zorro.model.data_model import DataModel, takes_features_alone
 from zorro.model.message_masks import message_masks
 from zorro.model.model_state import node_level_state, undisturbed
 from zorro.model.picked_output import PickedOutput, advice
-from zorro.question.agreement import close, same_output, tolerance
+from zorro.model.snapshot import Snapshot
+from zorro.question.agreement import close, limit, same_output, tolerance
+from zorro.question.event import Event
 from zorro.question.reading import Classes, Reading
 
 Model = nn.Module | Callable[..., Any]  # called as model(x, edge_index, **kwargs)
@@ -41,6 +43,19 @@ class Predictor:
         self.model = as_module(model)
         self.reading = self._asked = Classes() if reading is None else reading
         self._num_nodes = num_nodes
+        self._snapshot: Snapshot | None = None  # of the model when it was last looked at
+        self._version = 0
+        self._written: set[str] = set()  # attributes that the model sets when it runs
+        self._knows_written_of = 0  # the version
+
+    @property
+    def version(self) -> int:
+        """A number that is another one once the model has changed, other than by running."""
+        now = Snapshot(self.model)
+        if self._snapshot is None or now.differs_in(self._snapshot) - self._written:
+            self._version += 1
+        self._snapshot = now
+        return self._version
 
     def scores(
         self,
@@ -69,6 +84,7 @@ class Predictor:
             masks = message_masks(self.model, message_mask, edge_index)
         # Copies: a model may write to what it is given.
         given = {name: _copied(value) for name, value in kwargs.items()}
+        before = Snapshot(self.model) if self._knows_written_of != self._version else None
         with undisturbed(self.model), torch.set_grad_enabled(differentiable), masks:
             try:
                 output = self.model(_copied(x), _copied(edge_index), **given)
@@ -80,6 +96,10 @@ class Predictor:
                     f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
                     f"{self._hint(x.size(0)) or self._calling_hint(kwargs)}"
                 ) from error
+        if before is not None:
+            after = Snapshot(self.model)
+            self._written |= after.attributes(after.differs_in(before))
+            self._knows_written_of = self._version
         return self._checked(output, nodes=x.size(0), rows=rows, each=each)
 
     def read(self, output: Tensor) -> Tensor:
@@ -101,6 +121,14 @@ class Predictor:
     def close(self, one: Tensor, other: Tensor) -> bool:
         """Whether scores (…, C) are equal up to rounding."""
         return close(one, other, spread=self.reading.spread(one))
+
+    def undecided(self, event: Event, scores: Tensor) -> Tensor:
+        """Return whether an event at scores (…, C) hangs on a difference that counts as none, (…).
+
+        Scores that are equal up to rounding may each be off by what `close` allows.
+        """
+        allowed = limit(scores, spread=self.reading.spread(scores))
+        return event.gap(scores).double() <= 2 * allowed
 
     def _hint(self, nodes: int) -> str:
         """Return what may be the cause of a failure on a part of the graph."""

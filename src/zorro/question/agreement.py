@@ -31,6 +31,43 @@ def unseen(score: Tensor) -> float:
     return min(last_digits, tolerance(score.dtype) * (1 + size))
 
 
+def rounding(scores: Tensor) -> Tensor:
+    """Return how far roundings alone may move scores (…, C) of such a size, (…).
+
+    Of half precision fewer are allowed for: layers add up in single precision and round once.
+    """
+    eps = _eps(scores.dtype)
+    roundings = _LAST_DIGITS if _LAST_DIGITS * eps < _TOLERANCE else _ROUNDINGS
+    return roundings * eps * _size(scores)
+
+
+def limit(scores: Tensor, *, spread: Tensor | None = None) -> Tensor:
+    """Return up to what difference scores (…, C) count as equal, (…) in double precision.
+
+    Args:
+        scores: of queries.
+        spread: (…) the distance that decides; that of the columns when None.
+    """
+    if spread is None:
+        known, values = scores.isfinite(), scores.double()
+        highest = torch.where(known, values, -torch.inf).amax(-1)
+        lowest = torch.where(known, values, torch.inf).amin(-1)
+        spread = (highest - lowest).clamp(min=0)
+    allowed, size = tolerance(scores.dtype), _size(scores)
+    share = max(_SHARE, allowed if allowed > _TOLERANCE else 0.0)
+    last_digits = _LAST_DIGITS * _eps(scores.dtype) * size
+    return torch.minimum(share * spread + last_digits, allowed * (1 + size))
+
+
+def _size(scores: Tensor) -> Tensor:
+    """Return the largest of the finite scores (…, C) by absolute value, (…)."""
+    return torch.where(scores.isfinite(), scores.abs(), 0).amax(-1).double()
+
+
+def _eps(dtype: torch.dtype) -> float:
+    return torch.finfo(dtype).eps if dtype.is_floating_point else 0.0
+
+
 def close(one: Tensor, other: Tensor, *, spread: Tensor | None = None) -> bool:
     """Whether scores (…, C) are equal up to rounding.
 
@@ -50,15 +87,8 @@ def close(one: Tensor, other: Tensor, *, spread: Tensor | None = None) -> bool:
     known = one.isfinite() & other.isfinite()
     if not bool(known.any()):
         return True
-    eps = torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
-    high, low = torch.where(known, one, -torch.inf), torch.where(known, one, torch.inf)
-    if spread is None:
-        spread = (high.amax(-1) - low.amin(-1)).clamp(min=0)  # (…)
-    size = torch.where(known, one.abs(), 0).amax(-1)  # (…)
-    share = max(_SHARE, allowed if allowed > _TOLERANCE else 0.0)
-    limit = share * spread + _LAST_DIGITS * eps * size
     difference = torch.where(known, (one - other).abs(), 0).amax(-1)  # (…)
-    return bool((difference <= limit).all())
+    return bool((difference <= limit(one, spread=spread)).all())
 
 
 def same_output(one: Tensor, other: Tensor, *, spread: Tensor | None = None) -> bool:

@@ -38,7 +38,7 @@ def search_beyond_chance(
     """
     hits = 0
     for evaluator in sampler.unseen(_SAMPLES):
-        hits += int(evaluator.hits(evaluator.nothing).sum())
+        hits += int(sampler.hits(evaluator, evaluator.nothing).sum())
     chance = FidelityEstimate(hits, _SAMPLES, confidence)
     target, left = claim_beyond(chance, tau, delta)
     if chance.hits == chance.samples:

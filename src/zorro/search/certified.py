@@ -46,6 +46,11 @@ _REFINED = 4000  # samples on which a set of edges is looked at once more before
 _FEW = 4  # samples that are looked at even if there is no time
 
 
+def scores_on_the_cut(evaluator: Evaluator, selection: Selection) -> Tensor:
+    """Return the scores (S, C) of an evaluator's samples as they are."""
+    return evaluator.scores(selection)
+
+
 class Sampler:
     """Evaluates on samples of one query's noise, and knows which no search has seen.
 
@@ -55,6 +60,8 @@ class Sampler:
         first: where unseen samples begin; those before it are the search's.
         memory: bytes that the evaluation of unseen samples may take.
         step: how many samples the search begins with at a time.
+        scores: gives the scores (S, C) of an evaluator's samples under a selection, by which a
+            claim counts its hits.
     """
 
     def __init__(
@@ -64,8 +71,10 @@ class Sampler:
         first: int,
         memory: int,
         step: int = BLOCK,
+        scores: Callable[[Evaluator, Selection], Tensor] = scores_on_the_cut,
     ) -> None:
         self._evaluate = evaluate
+        self._scores = scores
         self._next = -(-first // BLOCK) * BLOCK  # whole blocks: parts of one cost as much
         self._memory = memory
         self.step = step
@@ -93,6 +102,10 @@ class Sampler:
             self._next += some
             count -= some
             yield self.fixed(samples)
+
+    def hits(self, evaluator: Evaluator, selection: Selection) -> Tensor:
+        """Return for each of an evaluator's samples whether it counts for a claim, (S,) bool."""
+        return evaluator.event.happens(self._scores(evaluator, selection))
 
     @property
     def last(self) -> Evaluator:
@@ -342,7 +355,7 @@ class _Search:
         nothing = begun[0].nothing
         attempt = self._attempted(nothing, delta, planned, 1.0, 1)
         while True:
-            hits = begun[-1].hits(nothing)
+            hits = self._sampler.hits(begun[-1], nothing)
             self._hits_of_nothing.append(hits)
             attempt.add(int(hits.sum()), hits.numel())
             if attempt.passed or attempt.lost:
@@ -362,7 +375,7 @@ class _Search:
             for evaluator in self._sampler.unseen(attempt.next_batch):
                 if last is not None:
                     failed.append(last[0].only(last[1]))
-                hits = evaluator.hits(selection)
+                hits = self._sampler.hits(evaluator, selection)
                 attempt.add(int(hits.sum()), hits.numel())
                 missed = (~hits).nonzero().flatten()[:room]
                 room -= missed.numel()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import torch
+from torch import Tensor
+
 from zorro.cut import ComputationalGraph
+from zorro.cut.perturbed import Perturbed
 from zorro.cut.source import Source
 from zorro.elements import Selection
 from zorro.errors import ModelError
@@ -22,6 +26,8 @@ _MOST_GUARDED = 128  # what lies far away may matter in few of them
 _NUMBERS = 1 << 28  # that passes over the graph may handle for more than the least
 _IN_A_PASS = 1 << 22
 _AT_ONCE = 1 << 24  # in memory
+_UNDECIDED_AT_ONCE = 16  # samples whose answers are looked at more closely
+_FEW_TURNED, _SHARE_TURNED = 2, 0.01  # of which so many may be others, by roundings alone
 _LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what is read
 
 
@@ -73,17 +79,18 @@ def on_a_sufficient_cut(source: Source, asked: Any, answer: Callable[[Computatio
 
 
 def _answered(graph: ComputationalGraph, answer: Callable[[ComputationalGraph], T]) -> T:
-    """Return what is answered on a cut, by the model itself if a trace of it is seen to be off."""
-    try:
-        return answer(graph)
-    except UnlikeTheModelError:
-        return answer(graph)
+    """Return what is answered on a cut, by a slower evaluator as long as one is seen to be off."""
+    while True:
+        try:
+            return answer(graph)
+        except UnlikeTheModelError:
+            continue  # each time another evaluator, until there is none that is slower
 
 
 def guarded(
     source: Source, graph: ComputationalGraph, evaluator: Evaluator, selection: Selection
 ) -> ComputationalGraph:
-    """Evaluate some of the samples that a claim rests on where all else is redrawn too.
+    """Run some of the samples that a claim rests on by themselves, with all else redrawn too.
 
     Raises `UnlikeTheModelError` where the model scores them in another way, and `MoreMattersError`
     unless the same comes out. Where there can be no more candidates than the user wants, the graph
@@ -97,21 +104,41 @@ def guarded(
     """
     if evaluator.is_unlike_the_model(selection):
         raise UnlikeTheModelError
-    if graph.checked == "none" or graph.context_matters or graph.holds_all:
-        return graph
-    if _agrees(source, graph, evaluator, selection):
-        return graph
-    if source.can_widen:
-        raise MoreMattersError(
-            f"more than {graph.candidates.numel()} candidates matter, so there are more now"
-        )
-    return replace(graph, context_matters=True)
+    for inputs, scores, first, on_the_cut in _guarded_samples(source, graph, evaluator, selection):
+        if not _has_more(graph):
+            _compare_alone(source, evaluator, inputs, scores)
+            continue
+        again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut, first=first)
+        if source.predictor.close(again, scores):
+            continue
+        _compare_alone(source, evaluator, inputs, scores)  # or it is not what lies around
+        if source.can_widen:
+            raise MoreMattersError(
+                f"more than {graph.candidates.numel()} candidates matter, so there are more now"
+            )
+        return replace(graph, context_matters=True)
+    return graph
 
 
-def _agrees(
+def _has_more(graph: ComputationalGraph) -> bool:
+    """Whether there is something besides the candidates that a claim says is redrawn."""
+    return not (graph.checked == "none" or graph.context_matters or graph.holds_all)
+
+
+def _compare_alone(source: Source, evaluator: Evaluator, inputs: Perturbed, scores: Tensor) -> None:
+    """Raise `UnlikeTheModelError` unless inputs have their scores (s, C) one by one too."""
+    alone = evaluator.run_alone(inputs)
+    if source.predictor.close(alone, scores):
+        return
+    off = int((alone - scores).abs().nan_to_num(torch.inf).amax(-1).argmax())
+    evaluator.reject(scores[off], alone[off])
+    raise UnlikeTheModelError
+
+
+def _guarded_samples(
     source: Source, graph: ComputationalGraph, evaluator: Evaluator, selection: Selection
-) -> bool:
-    """Whether some samples give the same with all else redrawn."""
+) -> Iterator[tuple[Perturbed, Tensor, int, bool]]:
+    """Yield samples with their scores (s, C), the first one's number, and if the cut is enough."""
     # How far features come from says little of how far edges do.
     redraws_edges = evaluator.edges_under(selection) is not None
     is_doubtful = source.reach.doubtful or (redraws_edges and not evaluator.reads_candidates_only)
@@ -127,12 +154,71 @@ def _agrees(
     count = min(count, evaluator.samples)
     at_once = max(_GUARDED, _AT_ONCE // _in_a_pass(graph))
     for first in range(0, count, at_once):
-        some = range(first, min(first + at_once, count))
-        inputs, scores = evaluator.some(some, selection)  # (s, n, d), (s, C)
-        again = source.with_all_else_redrawn(graph, inputs, on_the_cut=on_the_cut, first=first)
-        if not source.predictor.close(again, scores):
-            return False
-    return True
+        inputs, scores = evaluator.some(range(first, min(first + at_once, count)), selection)
+        yield inputs, scores, first, on_the_cut
+
+
+class DecidedScores:
+    """Scores of held-out samples, none of whose answers hangs on what counts as rounding.
+
+    Outputs on a cut, of many copies in one batch, count as the whole graph's if they are close.
+    Where that could turn the answer, as in half precision or under large common offsets, the
+    sample is run by itself with all else redrawn, as a claim means it.
+
+    Args:
+        source: of the cuts.
+        graph: of the query.
+    """
+
+    def __init__(self, source: Source, graph: ComputationalGraph) -> None:
+        self._source = source
+        self._graph = graph
+        self._samples = 0  # that were looked at
+        self._run = 0  # of these by themselves
+        self._turned = 0  # of these with another answer
+
+    def of(self, evaluator: Evaluator, selection: Selection) -> Tensor:
+        """Return the scores (S, C) of an evaluator's samples under a selection.
+
+        Raises `MoreMattersError` where many answers turn out to be others.
+        """
+        scores, event = evaluator.scores(selection), evaluator.event
+        self._samples += scores.size(0)
+        undecided = self._source.predictor.undecided(event, scores).nonzero().flatten()  # (u,)
+        if undecided.numel() == 0:
+            return scores
+        scores = scores.clone()
+        before = event.happens(scores[undecided])
+        for some in undecided.split(_UNDECIDED_AT_ONCE):
+            few = evaluator.only(some)
+            inputs = Perturbed(few.inputs(selection), few.edges_under(selection))
+            scores[some] = self._alone(evaluator, inputs)
+        self._turned += int((event.happens(scores[undecided]) != before).sum())
+        has_turned = self._turned > max(_FEW_TURNED, _SHARE_TURNED * self._samples)
+        if has_turned and self._source.can_widen and _has_more(self._graph):
+            raise MoreMattersError(
+                f"{self._turned} of {self._samples} answers are others with all but "
+                f"{self._graph.candidates.numel()} candidates redrawn, so there are more now"
+            )
+        return scores
+
+    def _alone(self, evaluator: Evaluator, inputs: Perturbed) -> Tensor:
+        """Return the scores (s, C) of inputs one by one, each with other noise everywhere else."""
+        first, self._run = self._run, self._run + inputs.x.size(0)
+        if not _has_more(self._graph):
+            return evaluator.run_alone(inputs)
+        return self._source.with_all_else_redrawn(
+            self._graph, inputs, on_the_cut=False, first=first
+        )
+
+
+def guarded_scores(
+    source: Source, graph: ComputationalGraph, evaluator: Evaluator, selection: Selection
+) -> Tensor:
+    """Return the scores (S, C) of all samples under a selection, guarded as a claim is."""
+    scores = DecidedScores(source, graph).of(evaluator, selection)
+    guarded(source, graph, evaluator, selection)
+    return scores
 
 
 def most_guarded(graph: ComputationalGraph) -> int:

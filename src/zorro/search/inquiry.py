@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+
+from torch import Tensor
 
 from zorro.cut import ComputationalGraph
 from zorro.elements import Selection
@@ -13,7 +16,12 @@ from zorro.question.event import Event
 from zorro.question.parameters import Parameters
 from zorro.search.beyond_chance import search_beyond_chance
 from zorro.search.budget import Budget
-from zorro.search.certified import Sampler, SearchResult, search_certified
+from zorro.search.certified import (
+    Sampler,
+    SearchResult,
+    scores_on_the_cut,
+    search_certified,
+)
 from zorro.search.connected import Connected
 from zorro.search.found import OnStep, unwatched
 from zorro.search.paper import greedy_search
@@ -34,6 +42,7 @@ class Inquiry:
         event: that is to keep happening.
         asked: how it is searched.
         budget: what may be spent; the parameters' limits when None.
+        scores: gives the scores by which claims count hits, as of a `Sampler`.
     """
 
     def __init__(
@@ -43,6 +52,7 @@ class Inquiry:
         event: Event,
         asked: Parameters,
         budget: Budget | None = None,
+        scores: Callable[[Evaluator, Selection], Tensor] = scores_on_the_cut,
     ) -> None:
         self.graph = graph
         self.budget = budget_of(asked) if budget is None else budget
@@ -53,6 +63,7 @@ class Inquiry:
             first=asked.samples + fresh_samples(asked),
             memory=bench.memory // 4,
             step=asked.samples if graph.candidate_x.numel() <= _SMALL else BLOCK,
+            scores=scores,
         )
 
     def find(

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from zorro.cut import ComputationalGraph
 from zorro.elements import EDGES, KEPT, Element, Kind, Selection, Space
-from zorro.evaluation.batched import BatchedEvaluator
+from zorro.evaluation.batched import BatchedEvaluator, Copies
 from zorro.evaluation.traced.evaluator import TracedEvaluator
 from zorro.evaluation.traced.program import Program
 from zorro.evaluation.traced.unserved import Unserved, in_what_they_differ
@@ -53,7 +53,6 @@ def check(
         edges=0 if edges is None else edges.edges.count,
         device=graph.x.device,
     )
-    independent = not program.looks_at_all_nodes
     asked = BatchedEvaluator(
         predictor,
         graph,
@@ -62,7 +61,7 @@ def check(
         memory=memory,
         event=event,
         space=space,
-        independent=independent,
+        copies=Copies(not program.looks_at_all_nodes),
     )
     try:
         traced = TracedEvaluator(

@@ -51,6 +51,7 @@ _NOISE_NUMBERS = 1 << 23
 _KEPT_VALUES = 4  # of each state: noise alone, with a selection, what follows
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
 _MOST_COMPARED, _NUMBERS_COMPARED = 128, 1 << 21  # samples of a claim that the model is run on
+_ALONE = 2  # of them that are run by themselves, however large the graph is
 _LOOKED_UP = 16  # batches among which inputs are looked for that were run before
 
 
@@ -273,13 +274,26 @@ class TracedEvaluator(Evaluator):
     def is_unlike_the_model(self, selection: Selection) -> bool:
         """Whether the model scores some of the samples in another way, as many as are cheap."""
         cheap = min(_MOST_COMPARED, _NUMBERS_COMPARED // self.graph.x.numel())
-        inputs, scores = self.some(range(min(self.samples, cheap)), selection)
-        again = self._batched.run(inputs.x, inputs.edges) if scores.size(0) else scores
+        compared = range(min(self.samples, max(_ALONE, cheap)))
+        inputs, scores = self.some(compared, selection)
+        alone, others = slice(_ALONE), slice(_ALONE, len(compared))
+        again = self.run_alone(inputs.part(alone))
+        if len(compared) > _ALONE:
+            rest = inputs.part(others)
+            again = torch.cat([again, self._batched.run(rest.x, rest.edges)])
         if self._predictor.close(scores, again):
             return False
         off = int((scores - again).abs().nan_to_num(torch.inf).amax(-1).argmax())
-        self._program.refuted = in_what_they_differ(scores[off], again[off])
+        self.reject(scores[off], again[off])
         return True
+
+    def run_alone(self, inputs: Perturbed) -> Tensor:
+        """Return the model's scores (b, C) on inputs of which each is run by itself."""
+        return self._batched.run_alone(inputs)
+
+    def reject(self, scores: Tensor, alone: Tensor) -> None:
+        """Take note that an input with such scores (C,) had others when it was run by itself."""
+        self._program.refuted = in_what_they_differ(scores, alone)
 
     def _scores_toggling_columns(self, selection: Selection, columns: Tensor) -> Tensor:
         base = self._base(selection, recorded=True)
