@@ -28,7 +28,7 @@ _IN_A_PASS = 1 << 22
 _AT_ONCE = 1 << 24  # in memory
 _UNDECIDED_AT_ONCE = 16  # samples whose answers are looked at more closely
 _FEW_TURNED, _SHARE_TURNED = 2, 0.01  # of which so many may be others, by roundings alone
-_LARGE = 1 << 20  # numbers of a cut on which one is enough, if it is known what is read
+_LARGE = 1 << 20  # numbers of a cut beyond which nothing is redrawn, if it is known what is read
 
 
 class MoreMattersError(Exception):
@@ -146,9 +146,7 @@ def _guarded_samples(
     # A cut whose context was left out is compared with what lies around it.
     is_cut_bare = graph.context.numel() == 0 and not graph.holds_all
     on_the_cut = is_known and graph.x.numel() > _LARGE and not is_cut_bare
-    count = 1
-    if not on_the_cut:
-        count = _DOUBTFUL if is_doubtful else _GUARDED
+    count = _DOUBTFUL if is_doubtful and not on_the_cut else _GUARDED
     if not evaluator.reads_candidates_only:
         count = max(count, _cheap(graph))
     count = min(count, evaluator.samples)

@@ -51,7 +51,6 @@ _NOISE_NUMBERS = 1 << 23
 _KEPT_VALUES = 4  # of each state: noise alone, with a selection, what follows
 _MOST_JOINED = 8  # batches that run as one where few of their rows change
 _MOST_COMPARED, _NUMBERS_COMPARED = 128, 1 << 21  # samples of a claim that the model is run on
-_ALONE = 2  # of them that are run by themselves, however large the graph is
 _LOOKED_UP = 16  # batches among which inputs are looked for that were run before
 
 
@@ -274,13 +273,8 @@ class TracedEvaluator(Evaluator):
     def is_unlike_the_model(self, selection: Selection) -> bool:
         """Whether the model scores some of the samples in another way, as many as are cheap."""
         cheap = min(_MOST_COMPARED, _NUMBERS_COMPARED // self.graph.x.numel())
-        compared = range(min(self.samples, max(_ALONE, cheap)))
-        inputs, scores = self.some(compared, selection)
-        alone, others = slice(_ALONE), slice(_ALONE, len(compared))
-        again = self.run_alone(inputs.part(alone))
-        if len(compared) > _ALONE:
-            rest = inputs.part(others)
-            again = torch.cat([again, self._batched.run(rest.x, rest.edges)])
+        inputs, scores = self.some(range(min(self.samples, cheap)), selection)
+        again = self._batched.run(inputs.x, inputs.edges) if scores.size(0) else scores
         if self._predictor.close(scores, again):
             return False
         off = int((scores - again).abs().nan_to_num(torch.inf).amax(-1).argmax())
