@@ -14,7 +14,8 @@ from torch_geometric.utils import to_torch_csr_tensor
 
 from zorro import Zorro, explain_many
 from zorro.errors import InputError, ModelError, RunError
-from zorro.model.model_state import Weights, node_level_state, undisturbed
+from zorro.model.model_state import node_level_state, undisturbed
+from zorro.model.snapshot import Snapshot
 
 sys.path.append(str(Path(__file__).parent))
 from plain_loop import plain_fidelity
@@ -130,11 +131,11 @@ def test_weights_that_change_between_queries_are_those_that_count(
     net, graph: tuple[Any, Any], change
 ):
     zorro = Zorro(net, *graph, **QUICK)
-    before = Weights(net)
+    before = Snapshot(net)
     zorro.explain(QUERY)
-    assert Weights(net).are_as(before)
+    assert not Snapshot(net).differs_in(before)
     change(net, graph)
-    assert not Weights(net).are_as(before)
+    assert Snapshot(net).differs_in(before)
     again = zorro.explain(QUERY)
     fresh = Zorro(net, *graph, **QUICK).explain(QUERY)
     assert {**again.to_dict(), "seconds": 0} == {**fresh.to_dict(), "seconds": 0}

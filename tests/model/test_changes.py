@@ -85,7 +85,8 @@ def test_what_a_user_changes_is_another_version_of_the_model(star, change):
     model = Limited()
     predictor = Predictor(model)
     version = predictor.version
-    predictor.scores(*star, {})
+    x, edge_index = star
+    predictor.scores(x, edge_index, {})
     assert predictor.version == version
     change(model)
     assert predictor.version == version + 1

@@ -133,6 +133,7 @@ def test_what_is_certified_holds_for_single_inputs(caplog):
     explanation = Zorro.of_graphs(OfGraphs(), GRAPHS, keep=("nodes",)).explain(0)
     assert "copies of the graph in one batch influence each other" in caplog.text
     assert explanation.certified
+    assert explanation.certificate is not None
     pool = torch.cat([graph.x for graph in GRAPHS])
     share = share_that_stays(set(explanation.nodes), pool)
     assert share >= explanation.certificate.bound - 0.04

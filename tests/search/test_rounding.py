@@ -102,6 +102,7 @@ def test_margins_that_count_as_none_are_counted_on_the_whole_graph(offset):
     assert close(model(x, edges), model(turned, edges))
     explanation = Zorro(model, x, edges).explain(3)
     hits, runs = counted(model, x, edges, 3, explanation)
+    assert explanation.certificate is not None
     bound = explanation.certificate.bound
     assert binomtest(hits, runs, bound, alternative="less").pvalue > 1e-4
     assert explanation.certified
@@ -146,6 +147,7 @@ def test_claims_in_half_precision_hold_or_are_refused(seed, query, sizes, tau, d
         assert "is decided by" in str(error)  # noqa: PT017 - either of the two is right
         return
     hits, runs = counted(model, x, edges, query, explanation)
+    assert explanation.certificate is not None
     bound = explanation.certificate.bound
     assert binomtest(hits, runs, bound, alternative="less").pvalue > 1e-4
 

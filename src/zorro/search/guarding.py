@@ -187,7 +187,7 @@ class DecidedScores:
             return scores
         scores = scores.clone()
         before = event.happens(scores[undecided])
-        for some in undecided.split(_UNDECIDED_AT_ONCE):
+        for some in torch.split(undecided, _UNDECIDED_AT_ONCE):
             few = evaluator.only(some)
             inputs = Perturbed(few.inputs(selection), few.edges_under(selection))
             scores[some] = self._alone(evaluator, inputs)
