@@ -34,12 +34,13 @@ def refuse_within_rounding(event: Event, scores: Tensor, asked: Query) -> None:
 
     What is claimed of such an answer would be about sums in this order, on this machine.
     """
-    margin, least = float(event.gap(scores)), float(rounding(scores))
-    if least > 0 and margin <= least:  # nothing but zeros is exact
+    highest = scores.amax(-1, keepdim=True)  # and those that are near it
+    margin, least = float(event.gap(scores)), float(rounding(highest))
+    if least > 0 and margin <= least:  # zeros, as behind a ReLU, are exact
         more = "float" if scores.element_size() < _SINGLE else "double"
         raise ModelError(
-            f"the model's answer at {asked} is decided by {margin:.2g}, and its outputs of up to "
-            f"{float(scores.abs().max()):.4g} may be off by {least:.2g} in {scores.dtype}: pass "
+            f"the model's answer at {asked} is decided by {margin:.2g}, and its outputs of about "
+            f"{float(highest):.4g} may be off by {least:.2g} in {scores.dtype}: pass "
             f"x.{more}() and model.{more}()"
         )
 

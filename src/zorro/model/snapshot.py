@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -113,7 +114,8 @@ def _stand_of(tensor: Tensor) -> _Stand:
 def _attributes_of(module: nn.Module) -> Iterator[tuple[str, list[Any]]]:
     """Yield the names of a module's tensors, attributes and methods, and what tells them apart."""
     kind = type(module)
-    yield "forward", [_Object(module), _Object(kind), _Object(kind.forward)]
+    method = inspect.getattr_static(kind, "forward", None)  # TorchScript's cannot be asked for
+    yield "forward", [_Object(module), _Object(kind), _Object(method)]
     for name, value in vars(module).items():
         if name in ("_parameters", "_buffers"):
             for of_tensor, tensor in value.items():
