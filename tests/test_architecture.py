@@ -62,7 +62,7 @@ INSIDE = {
     ),
     "runs": (
         "digests given typed_graph task manifest again known store folder flat run adding "
-        "comparing claims engines many listing export"
+        "comparing homogeneity recount claims engines many listing export"
     ),
     "show": (
         "palette bonds kept_edges rings rings_of_several scene type_scene link_scene plane "
@@ -75,7 +75,7 @@ INSIDE = {
     "cli": (
         "terminal options output_file progress notes table run_progress verifying announcement "
         "levels asked naming feature_groups other_class kept node_data link_data graph_data "
-        "type_data model_and_data given_names named_task made_with audit_text compare_text "
+        "type_data model_and_data given_names named_task made_with audit_text compare_text claims "
         "explaining datasets convert demo doctor explain fidelity overview report reproduce "
         "runs audit compare serve train verify app"
     ),

@@ -288,8 +288,8 @@ def test_a_run_is_kept_resumed_and_told_of_in_links(run, linker, tmp_path):
         assert table["target"].tolist() == [6, 7, 59]
     lines = Path("e.jsonl").read_text().splitlines()
     assert [Explanation.from_json(line) for line in lines] == list(open_run("kept"))
-    verified = run("runs", "verify", "kept")
-    assert verified.out.startswith("verified  kept: 3 of 3 rows, gcn on "), verified.err
+    verified = run("runs", "verify", "kept", "--seed", 1)
+    assert "\nverified  kept: 3 of 3 rows, gcn on " in verified.out, verified.err
     other = run(*words, "--carries-messages")
     assert "kept holds another run; it differs in parameters.carries_messages" in other.err
 
@@ -499,7 +499,7 @@ def test_cora_from_training_to_a_verified_run(run, data_dir):
         assert zorro.explain(e.query.asked).selected == e.selected
         word = "link" if there[e.query.asked] else "no link"
         assert re.search(rf" {e.query.label} +(no )?link +{word} [✓✗] ", result.out)
-    assert run("runs", "verify", "cora-links").code == 0
+    assert run("runs", "verify", "cora-links", "--seed", 1).code == 0
 
 
 @pytest.fixture
@@ -546,5 +546,5 @@ def test_a_run_of_links_is_audited_compared_and_measured_again(run, kept, tmp_pa
     assert told["right"]["total"] == 2
     compared = run("compare", kept, kept, "--samples", 20)
     assert compared.code == 0, compared.err
-    verified = run("runs", "verify", kept, "--samples", 50)
+    verified = run("runs", "verify", kept, "--samples", 50, "--seed", 1)
     assert verified.code == 0, verified.err

@@ -87,6 +87,14 @@ def test_what_is_there_and_what_was_stopped_are_refused(tmp_path, graph):
         add(run.path, stopped)
 
 
+def test_what_is_compared_with_another_answer_is_refused(made):
+    run, zorro, _ = made
+    other = 1 - zorro.explain(20).predicted_class
+    with pytest.raises(InputError, match=r"compared with no other, as in .*, got one that is"):
+        add(run.path, zorro.explain(20, why_not=other))
+    assert len(open_run(run.path)) == 2
+
+
 def test_a_run_that_is_not_finished_is_left_alone(tmp_path, graph, monkeypatch):
     """The run may come to that query itself, and would then hold it twice."""
     model = small_model()

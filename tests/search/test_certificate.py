@@ -5,11 +5,14 @@ import doctest
 import numpy as np
 import pytest
 from scipy.stats import binom
+from simulated_certificates import simulate
 
+from zorro.elements import KEPT
 from zorro.evaluation import evidence
 from zorro.evaluation.evidence import level, log_evidence, lower_bound
 from zorro.search import certificate
 from zorro.search.certificate import Attempt, certificate_of
+from zorro.search.certified import MOST_ATTEMPTS
 
 
 def test_the_examples_in_the_docstrings_are_true():
@@ -97,3 +100,55 @@ def test_hopeless_cases_are_given_up_early():
     attempt.add(70, 100)
     assert attempt.lost
     assert not attempt.passed
+
+
+CASES = {
+    "one set of edges": {"tau": 0.85, "sets": 1, "planned": 2000, "kinds": ("edges",)},
+    "sets one after another": {"tau": 0.85, "sets": 4, "planned": 4000},
+    "a high threshold": {"tau": 0.98, "sets": 4, "planned": 4000},
+    "all attempts": {"tau": 0.85, "sets": MOST_ATTEMPTS - 1, "planned": 400},
+    "sets that get better": {"tau": 0.85, "sets": 5, "below": 0.01, "planned": 2000},
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_of_20000_searches_no_more_certify_a_false_claim_than_promised(case):
+    """No set has more than τ: the empty one, and all that are tested after it.
+
+    None may be certified of less than τ, and of τ itself is where it happens most.
+    """
+    searches, delta = 20_000, 0.05
+    sets, below = case["sets"], case.get("below", 0.0)
+    fidelities = case["tau"] - below * 0.5 ** np.arange(sets + 1)  # the empty set's first
+    found = simulate(
+        np.random.default_rng(11),
+        np.tile(fidelities, (searches, 1)),
+        tau=case["tau"],
+        delta=delta,
+        planned=case.get("planned", 8000),
+        kinds=case.get("kinds", KEPT),
+    )
+    most = binom.ppf(0.999, searches, delta)
+    assert 0 < (found.attempt > 0).sum() <= most
+    for attempt in range(1, sets + 2):
+        share = level(delta, attempt)
+        assert (found.attempt == attempt).sum() <= binom.ppf(0.9999, searches, share)
+
+
+def test_a_simulated_search_is_one_that_asks_an_attempt_step_by_step():
+    """One at a time, with the hits that the simulation drew; not one of each count for all."""
+    tau, planned = 0.85, 2000
+    for seed in range(20):
+        fidelities = np.array([[0.5, 0.8, 0.9]])
+        found = simulate(np.random.default_rng(seed), fidelities, tau=tau, planned=planned)
+        generator = np.random.default_rng(seed)
+        for number, fidelity in enumerate(fidelities[0], 1):
+            attempt = Attempt(tau=tau, delta=level(0.05, number), most=planned, least=100)
+            while not attempt.passed and not attempt.lost:
+                first = number == 1 and attempt.samples < 100
+                batch = 50 if first else attempt.next_batch
+                attempt.add(int(generator.binomial(batch, fidelity)), batch)
+            if attempt.passed:
+                break
+        counts = (number, attempt.hits, attempt.samples) if attempt.passed else (0, 0, 0)
+        assert (found.attempt[0], found.hits[0], found.samples[0]) == counts

@@ -10,6 +10,7 @@ from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, NODES, RELATIONS, T
 from zorro.evaluation import FidelityEstimate
 from zorro.explainer import Zorro
 from zorro.explanation import Explanation
+from zorro.explanation.meter import Meter
 from zorro.explanation.typed import TypedMembers
 from zorro.graph.names import Labels
 
@@ -27,21 +28,34 @@ class MeasuredOn:
         samples: on which each set is measured.
         columns: which feature here is which there, where they are not numbered alike; what is not
             among them is not kept.
+        question: options of `Zorro.meter` that say with what every answer is compared; that with
+            which each explanation's is when None.
     """
 
     zorro: Zorro
     samples: int = SAMPLES
     columns: Mapping[int, int] | None = None
+    question: Mapping[str, Any] | None = None
 
     def __call__(self, explanation: Explanation) -> FidelityEstimate:
         """Return how often the set of an explanation keeps this model's answer to its query."""
+        return self.fidelity(explanation, self.meter(explanation))
+
+    def meter(self, explanation: Explanation) -> Meter:
+        """Return what measures sets for the query of an explanation."""
         e = explanation
-        compared: dict[str, Any] = {}
-        if e.versus is not None:
+        compared: Mapping[str, Any] = {}
+        if self.question is not None:
+            compared = self.question
+        elif e.versus is not None:
             compared = {"why_not": e.versus.other, "contrast": e.versus.contrast}
         elif e.ahead is not None:
             compared = {"among": e.query.rivals, "top": e.ahead.top}
-        meter = self.zorro.meter(e.query.asked, samples=self.samples, **compared)
+        return self.zorro.meter(e.query.asked, samples=self.samples, **compared)
+
+    def fidelity(self, explanation: Explanation, meter: Meter) -> FidelityEstimate:
+        """Return how often the set of an explanation keeps the answer that a meter is for."""
+        e = explanation
         kept = self._kept(e) if e.types is None else _by_type(e)
         return meter.fidelity(**{kind: kept[kind] for kind in e.selected})
 

@@ -14,9 +14,7 @@ from zorro.cli import options, table, terminal
 from zorro.cli.terminal import show_fitted
 
 if TYPE_CHECKING:
-    from zorro.cli.model_and_data import ModelAndData
     from zorro.runs import Run
-    from zorro.runs.claims import CheckedClaims
 
 Folder = Annotated[
     Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)
@@ -144,14 +142,16 @@ def verify(
     claims: Annotated[
         bool,
         typer.Option(
-            "--claims/--no-claims", help="Measure every certified claim again, or only compare."
+            "--claims/--no-claims", help="Count every certified claim again, or only compare."
         ),
     ] = True,
     seed: Annotated[
         int | None,
-        typer.Option(help="Of the noise that claims are measured on.", show_default="another"),
+        typer.Option(
+            help="Of the noise that claims are counted on.", show_default="drawn, and printed"
+        ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="On which each claim is measured.")] = 1000,
+    samples: Annotated[int, typer.Option(min=1, help="On which each claim is counted.")] = 1000,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write what came of each claim.")
     ] = None,
@@ -159,81 +159,44 @@ def verify(
 ) -> None:
     """Check all that a run keeps: its rows, data set and model, and every claim.
 
-    Claims are measured again on noise of another seed. The status is 3 if more of them are shown
-    to be false than the certificates' own error explains.
+    The sets of all claims are counted again on noise of another seed. The status is 3 if what they
+    give is not explained by bad luck, be it one claim or many, and 1 if rows are damaged or do not
+    keep to what the run was asked.
     """
     import json
 
     from zorro.audit.plain import plain
+    from zorro.cli import claims as counting
     from zorro.cli import model_and_data, naming, output_file
     from zorro.errors import RunError
     from zorro.runs import open_run
     from zorro.runs.again import refuse_other_data, refuse_other_model
+    from zorro.runs.manifest import check_complete
 
     kept = open_run(run)
+    check_complete(kept.manifest, run)
     kept.counts()
     count = sum(1 for _ in kept.rows())
     if damaged := _say_what_is_damaged(kept):
         raise RunError(f"{run}: {damaged} of {count} rows are damaged")
     said = f"{count} of {kept.asked} rows"
     named = naming.named_by(kept, model=model) if graph else None
-    checked = None
     if named is not None:
         loaded = model_and_data.load(**named)
         refuse_other_data(kept, loaded.data.given(), loaded.model_kwargs)
         refuse_other_model(kept, loaded.model)
         said += f", {loaded.description}"
         if claims:
-            checked = _measured_again(kept, loaded, seed=seed, samples=samples)
+            seed = counting.other_seed(kept) if seed is None else seed
+            checked = counting.count_again(kept, loaded, seed=seed, samples=samples)
+            counting.show(checked, kept, seed=seed, samples=samples)
+            if as_json is not None:
+                told = {"seed": seed, "samples": samples, **plain(checked)}
+                output_file.write(as_json, f"{json.dumps(told)}\n")
+            if checked.is_broken:
+                raise typer.Exit(3)
+            said += f", {checked.made:,} claim{'s' * (checked.made != 1)}"
     terminal.results.print(f"verified  {run}: {said}", markup=False)
-    if checked is not None:
-        _say_which_hold(checked, kept)
-        if as_json is not None:
-            output_file.write(as_json, f"{json.dumps(plain(checked))}\n")
-        if checked.is_broken:
-            raise typer.Exit(3)
-
-
-def _measured_again(
-    run: Run, made: ModelAndData, *, seed: int | None, samples: int
-) -> CheckedClaims:
-    """Measure the claims of a run on noise of another seed."""
-    from zorro.audit.crossing import MeasuredOn
-    from zorro.cli.progress import progress
-    from zorro.errors import InputError
-    from zorro.runs.again import options_of
-    from zorro.runs.claims import check_claims
-
-    parameters = run.manifest["parameters"]
-    own = parameters.get("seed", 0)
-    if seed == own:
-        raise InputError(f"--seed: expected another than the run's own, got {seed}")
-    asked = {**options_of(parameters), "seed": own + 1 if seed is None else seed}
-    zorro = made.data.given().explainer(made.model, {**asked, "model_kwargs": made.model_kwargs})
-    every = list(run.explanations())
-    with progress("measured", len(every), transient=True) as report:
-        return check_claims(
-            every, MeasuredOn(zorro, samples), on_query=lambda done, total: report(done, "")
-        )
-
-
-def _say_which_hold(checked: CheckedClaims, run: Run) -> None:
-    counts = checked.counts
-    made = len(checked.claims) - counts.get("no claim", 0)
-    terminal.results.print(
-        f"{made:,} claims measured again: {counts.get('shown again', 0):,} shown again, "
-        f"{counts.get('not refuted', 0):,} not refuted (too close to tell), "
-        f"{counts.get('refuted', 0):,} refuted; up to {checked.delta:.0%} may be false",
-        markup=False,
-    )
-    for claim in checked.refuted[:_MOST_LISTED]:
-        query = run.about.of_key(claim.key)
-        assert claim.measured is not None
-        terminal.results.print(
-            f"refuted  {query}: at least {claim.claimed:g} was claimed, "
-            f"{claim.measured.value:.3f} is measured on {claim.measured.samples:,} samples",
-            markup=False,
-        )
 
 
 def _say_what_is_damaged(run: Run) -> int:

@@ -69,6 +69,11 @@ def refuse_other(run: Run, explanation: Explanation) -> None:
             f"explanation: expected one whose answer is compared with another, as in {run.path}, "
             "got one without"
         )
+    if explanation.versus is not None or explanation.ahead is not None:
+        raise InputError(
+            f"explanation: expected one whose answer is compared with no other, as in {run.path}, "
+            "got one that is"
+        )
     limit = explanation.parameters.max_seconds
     if explanation.status == "budget exhausted" and limit != parameters.get("max_seconds"):
         raise InputError(

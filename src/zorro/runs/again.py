@@ -41,6 +41,7 @@ _TAKEN = (
     "connected",
     "directed",
 )
+QUESTION = ("why_not", "contrast", "among", "top")  # and those that are asked of every query
 # What noise is called when features are grouped, and how it is asked for.
 _ASKED_AS = {"group-marginals": "column-marginals"}
 
@@ -60,6 +61,11 @@ def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("noise") in _ASKED_AS:
         options["noise"] = _ASKED_AS[options["noise"]]
     return options
+
+
+def question_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return with what a run's answers are compared, as an explainer is asked."""
+    return {name: parameters[name] for name in QUESTION if name in parameters}
 
 
 def refuse_other_data(run: Kept, data: GivenData, model_kwargs: Mapping[str, Any]) -> None:

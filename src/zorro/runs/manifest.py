@@ -219,6 +219,17 @@ def checked(values: object) -> Manifest:
     return values
 
 
+def check_complete(manifest: Manifest, folder: object) -> None:
+    """Raise `RunError` unless a manifest has all settings, which its rows are held against."""
+    known = {**_USUAL, **manifest["parameters"]}
+    for setting in dataclasses.fields(Parameters):
+        if setting.name not in known:
+            raise RunError(
+                f"{folder}: manifest: parameters: expected {setting.name}, got none: it is not as "
+                "zorro wrote it, and what the run was asked for is not known"
+            )
+
+
 def about_of(manifest: Manifest) -> About:
     """Return what a run's queries are; what tells no level is of nodes or of graphs."""
     data = manifest["data"]

@@ -17,6 +17,7 @@ from zorro.model.as_module import as_module, uncalled
 from zorro.model.data_model import kwargs_of_graphs
 from zorro.model.predictor import Model
 from zorro.runs import folder as folders
+from zorro.runs.again import QUESTION
 from zorro.runs.engines import Engine, EngineName, engine_of
 from zorro.runs.given import Device, GivenData, LinksOf, ManyGraphs, OneGraph
 from zorro.runs.known import Known
@@ -26,7 +27,6 @@ from zorro.runs.store import Store
 from zorro.runs.task import LoadedTask, Outcome, Outcomes, Query, Task
 from zorro.runs.typed_graph import ManyTypedGraphs, TypedGraph
 
-_QUESTION = ("why_not", "contrast", "among", "top")
 _ENGINE = ("workers", "threads", "address", "gpus_per_worker")
 
 
@@ -261,7 +261,7 @@ def _explain_all(
         on_outcome: called with each outcome once it is kept.
         options: of the engine, of `Zorro` and of `Zorro.explain`.
     """
-    question, computing = _taken(options, _QUESTION), _taken(options, _ENGINE)
+    question, computing = _taken(options, QUESTION), _taken(options, _ENGINE)
     if callable(options.get("output")):
         options["output"] = uncalled(options["output"])  # which knows how to travel
     queries = data.queries(asked)
