@@ -34,9 +34,9 @@ INSIDE = {
     ),
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
-        "inference_mode memory randomness receptive_field model_state function_model signature "
-        "data_model as_module picked_output packing hetero_model message_masks graph_model "
-        "link_model predictor"
+        "failures inference_mode memory randomness receptive_field model_state function_model "
+        "signature data_model as_module picked_output packing hetero_model message_masks "
+        "graph_model link_model predictor"
     ),
     "elements": "types space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",
