@@ -13,7 +13,6 @@ from torch import Tensor
 
 from zorro.cut import ComputationalGraph
 from zorro.elements import EDGES, Kind, Selection, Space, drops_edges, redraws_features
-from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
 from zorro.evaluation.toggles import Pairs, Toggle, attributes_at, presence_at, values_at
 from zorro.model.failures import RepeatedFailure, try_twice
@@ -554,9 +553,10 @@ class BatchedEvaluator(Evaluator):
     ) -> bool:
         """Whether inputs (b, n, d) give what they gave alone, (b, C), as so many in one batch."""
         which = torch.arange(count, device=self.device) % inputs.size(0)
+        some = None if edges is None else edges.part(which)
         try:
-            scores = self._run_copies(inputs[which], None if edges is None else edges.part(which))
-        except ModelError:  # it takes so many nodes and no more
+            scores = try_twice(lambda: self._run_copies(inputs[which], some))
+        except RepeatedFailure:  # it takes so many nodes and no more
             return False
         return self._predictor.same(scores, alone[which])
 

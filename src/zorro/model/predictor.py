@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from zorro.errors import InputError, ModelError
 from zorro.model.as_module import as_module
 from zorro.model.data_model import DataModel, takes_features_alone
-from zorro.model.failures import backward_passes
+from zorro.model.failures import COMPUTING_ERRORS, backward_passes
 from zorro.model.message_masks import message_masks
 from zorro.model.model_state import node_level_state, undisturbed
 from zorro.model.picked_output import PickedOutput, advice
@@ -75,7 +75,7 @@ class Predictor:
                 output = self.model(_copied(x), _copied(edge_index), **given)
             except (torch.OutOfMemoryError, InputError, ModelError):
                 raise
-            except Exception as error:
+            except COMPUTING_ERRORS as error:
                 raise ModelError(
                     f"the model raised {type(error).__name__}: {error} (called with x "
                     f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
