@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, fx, nn
 from torch_geometric.nn import JumpingKnowledge, MessagePassing
 from torch_geometric.nn.aggr import Aggregation
@@ -126,7 +127,7 @@ def trace(model: nn.Module, graph: ComputationalGraph) -> fx.Graph:
 
     def traced_once() -> fx.Graph:
         try:
-            with _ONE_AT_A_TIME, undisturbed(model), pooling_in_traces():
+            with _ONE_AT_A_TIME, undisturbed(model), pooling_in_traces(), torch.no_grad():
                 return _LayerTracer(arguments, following | tensors).trace(model)
         finally:
             for values, before in attributes:
