@@ -34,7 +34,8 @@ INSIDE = {
     ),
     "graph.stored": "layout arrays verification graph conversion",
     "model": (
-        "inference_mode memory randomness receptive_field snapshot model_state function_model "
+        "failures inference_mode memory randomness receptive_field snapshot model_state "
+        "function_model "
         "signature data_model as_module picked_output packing hetero_model message_masks "
         "graph_model link_model predictor"
     ),

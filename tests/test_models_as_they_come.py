@@ -325,6 +325,23 @@ def test_a_model_made_in_inference_mode_is_searched_without_gradients(graph: tup
     assert as_a_loop_finds(net, *graph, explanation)
 
 
+class AsksForGradients(Net):
+    """Answers otherwise where a gradient may be asked for."""
+
+    def forward(self, x, edge_index):
+        scores = super().forward(x, edge_index)
+        return -scores if torch.is_grad_enabled() else scores
+
+
+@pytest.mark.parametrize("evaluator", ["traced", "any-model"])
+def test_claims_are_about_the_model_without_gradients(net, graph, evaluator):
+    model = AsksForGradients().eval()
+    model.load_state_dict(net.state_dict())
+    found = Zorro(model, *graph, evaluator=evaluator, **QUICK).explain(QUERY)
+    assert found.status == "certified"
+    assert as_a_loop_finds(model, *graph, found)
+
+
 # What a model writes
 
 

@@ -160,6 +160,18 @@ def test_some_samples_alone_and_several_draws_joined(memory):
     assert torch.equal(part.matrices(torch.arange(2)), full[[5, 3]])
 
 
+@pytest.mark.parametrize("kind", [*NOISES, RANDOM[-1]])
+def test_no_samples_are_an_empty_tensor(kind):
+    noise, x = resolve(kind, a_matrix()), a_matrix()[:6]
+    first, second = (
+        draws_of(noise, x, seed=0, query=3, samples=samples, memory=1 << 20)
+        for samples in (range(4), range(4, 9))
+    )
+    none = torch.arange(0)
+    for draws in (first, first.joined([second]), JoinedDraws([first, second])):
+        assert draws.matrices(none).shape == (0, 6, 7)
+
+
 @pytest.mark.parametrize("width", [3, 40], ids=["narrow", "wide"])
 @pytest.mark.parametrize("memory", [1 << 30, 0], ids=["kept", "drawn again"])
 @pytest.mark.parametrize("dtype", [torch.float, torch.double])

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from zorro.cut.graph_parts import Part
 from zorro.cut.redrawing import Redrawing
-from zorro.errors import ModelError
 from zorro.graph.edge_index import contains
+from zorro.model.failures import RepeatedFailure, try_twice
 from zorro.noise.streams import Purpose, generator
 from zorro.question import Query
 from zorro.question.asking import Asking
@@ -127,9 +127,10 @@ class ReachFinder:
     def _traced(self, kept: Tensor) -> Tensor | None:
         if not self._part.x.is_floating_point():
             return None
+        x = torch.where(kept.unsqueeze(1), self._part.x, torch.nan)
         try:
-            return self._at_probes(torch.where(kept.unsqueeze(1), self._part.x, torch.nan))
-        except ModelError:
+            return try_twice(lambda: self._at_probes(x))
+        except RepeatedFailure:
             return None  # a category that does not exist, say
 
     def _base(self, draw: int) -> Tensor:

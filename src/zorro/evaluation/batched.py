@@ -15,9 +15,9 @@ from zorro.cut import ComputationalGraph
 from zorro.cut.perturbed import Perturbed
 from zorro.cut.usable import not_deterministic
 from zorro.elements import EDGES, Kind, Selection, Space, drops_edges, redraws_features
-from zorro.errors import ModelError
 from zorro.evaluation.evaluator import Evaluator, Gains, do_nothing
 from zorro.evaluation.toggles import Pairs, Toggle, attributes_at, presence_at, values_at
+from zorro.model.failures import RepeatedFailure, try_twice
 from zorro.model.message_masks import passes_messages
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
@@ -337,32 +337,41 @@ class BatchedEvaluator(Evaluator):
     def _message_gradient(self, x: Tensor, present: Tensor) -> Tensor | None:
         """Return the gradient (b, e) for the strength of each edge's messages, if there is one."""
         mask = present.to(x.dtype).flatten().requires_grad_()
-        try:
-            scores = self._run_copies(x, strengths=mask, differentiable=True)
-        except ModelError:
-            return None  # its layers send messages along some of the edges, type by type, say
-        if not scores.requires_grad:
-            return None
-        self._runs += x.size(0)
-        aim = self.event.log_probability(scores).sum()
-        (gradient,) = torch.autograd.grad(aim, mask, allow_unused=True)
+        gradient = self._gradient_for(
+            mask, lambda: self._run_copies(x, strengths=mask, differentiable=True)
+        )
         return None if gradient is None else gradient.view_as(present)
 
     def _gradient(self, x: Tensor, edges: EdgesOfSamples | None) -> Tensor | None:
         """Return the gradient (b, n, d) of the event's log-probability, if there is one."""
         x = x.detach().requires_grad_()
+        return self._gradient_for(x, lambda: self._run_copies(x, edges, differentiable=True))
+
+    def _gradient_for(self, given: Tensor, run: Callable[[], Tensor]) -> Tensor | None:
+        """Return the gradient of the event's log-probability, None where the model has none.
+
+        It may fail with a gradient alone: layers that take integers, that send messages along some
+        of the edges, type by type, that leave torch, or that have no backward pass of this kind.
+        A model that fails without a gradient too says so when it is run without one.
+
+        Args:
+            given: for what.
+            run: gives the scores (b, C).
+        """
+
+        def gradient() -> Tensor | None:
+            scores = run()
+            if not scores.requires_grad:
+                return None
+            self._runs += scores.size(0)
+            aim = self.event.log_probability(scores).sum()
+            return self._predictor.gradients(aim, [given])[0]
+
         try:
-            scores = self._run_copies(x, edges, differentiable=True)
-        except ModelError:
-            if self._x.is_floating_point():
-                raise
-            return None  # it takes integers and nothing else
-        if not scores.requires_grad:
+            return try_twice(gradient)
+        except RepeatedFailure as failure:
+            logger.info("%s: ranked without gradients, since %s", self.graph.asked, failure)
             return None
-        self._runs += x.size(0)
-        aim = self.event.log_probability(scores).sum()
-        (gradient,) = torch.autograd.grad(aim, x, allow_unused=True)
-        return gradient
 
     @staticmethod
     def _as_floats(values: Tensor) -> Tensor:
@@ -561,9 +570,10 @@ class BatchedEvaluator(Evaluator):
     ) -> Tensor | None:
         """Return the scores (count, C) of inputs (b, n, d) in turn, so many in one batch."""
         which = torch.arange(count, device=self.device) % inputs.size(0)
+        some = None if edges is None else edges.part(which)
         try:
-            return self._run_copies(inputs[which], None if edges is None else edges.part(which))
-        except ModelError:  # it takes so many nodes and no more
+            return try_twice(lambda: self._run_copies(inputs[which], some))
+        except RepeatedFailure:  # it takes so many nodes and no more
             return None
 
     def _unlike_copies(self) -> tuple[Tensor, EdgesOfSamples | None]:

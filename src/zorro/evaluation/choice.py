@@ -15,6 +15,7 @@ from zorro.evaluation.batched import BatchedEvaluator, Copies
 from zorro.evaluation.evaluator import Evaluator, do_nothing
 from zorro.evaluation.traced import Program, TracedEvaluator, Unserved, trace
 from zorro.evaluation.traced.check import check
+from zorro.evaluation.traced.unserved import unless_it_fails
 from zorro.model.model_state import holds_inference_tensors
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
@@ -161,10 +162,9 @@ class EvaluatorChoice:
             raise
 
     def _built(self, traced: fx.Graph, graph: ComputationalGraph, edges_vary: bool) -> Program:
-        try:
-            return Program(self._predictor.model, traced, graph, edges_vary=edges_vary)
-        except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
-            raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
+        return unless_it_fails(
+            lambda: Program(self._predictor.model, traced, graph, edges_vary=edges_vary)
+        )
 
     def _refuse_or_log(self, graph: ComputationalGraph, reason: str) -> None:
         if self._wanted == "traced":

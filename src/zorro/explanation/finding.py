@@ -65,7 +65,7 @@ def find_several(
     results: list[Explanation] = []
     selections: list[Selection] = []
     every = search_multiple(
-        inquiry.sampler.seen(range(p.samples)),
+        inquiry.sampler.seen(range(p.samples), limited=False),
         lambda allowed: inquiry.find(allowed, budget=budget),
         tau=p.tau,
         max_depth=max_depth,

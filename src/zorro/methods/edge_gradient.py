@@ -33,7 +33,7 @@ def edge_gradient(subject: Subject) -> Tensor:
     if not logs.requires_grad:
         raise ModelError("the model's output has no gradient: it must not run under no_grad")
     aim = logs[subject.predicted_class]
-    (result,) = torch.autograd.grad(aim, factor, allow_unused=True)
+    (result,) = subject.predictor.gradients(aim, [factor])
     if result is None:
         raise ModelError("the model's output has no gradient with respect to its edges")
     return result.detach()

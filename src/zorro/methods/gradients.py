@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from zorro.errors import InputError, ModelError
@@ -95,7 +94,7 @@ def gradient(subject: Subject) -> Tensor:
     if not scores.requires_grad:
         raise ModelError("the model's output has no gradient: it must not run under no_grad")
     aim = log_probabilities(scores)[subject.predicted_class]
-    (result,) = torch.autograd.grad(aim, x, allow_unused=True)
+    (result,) = subject.predictor.gradients(aim, [x])
     if result is None:
         raise ModelError("the model's output has no gradient with respect to x")
     return result[: subject.candidates]

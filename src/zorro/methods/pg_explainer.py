@@ -22,6 +22,7 @@ from zorro.methods.pyg_algorithm import (
 from zorro.methods.registry import method
 from zorro.methods.subject import Subject
 from zorro.methods.subjects import Subjects
+from zorro.model.failures import backward_passes
 from zorro.model.model_state import undisturbed
 from zorro.model.randomness import seeded
 from zorro.model.receptive_field import flow_of, hops_of
@@ -124,7 +125,7 @@ def _train(algorithm: _WithinReach, training: list[Subject]) -> None:
         model_config=model_config(training[0]),
     )
     targets = [predicted_classes(subject) for subject in training]
-    with undisturbed(model):
+    with undisturbed(model), backward_passes():
         for epoch in range(algorithm.epochs):
             for subject, target in zip(training, targets, strict=True):
                 algorithm.train(

@@ -12,6 +12,7 @@ from torch_geometric.explain import Explainer
 from zorro.methods.aggregation import masks_of_edges, rows_and_columns
 from zorro.methods.masks import Masks
 from zorro.methods.subject import Subject
+from zorro.model.failures import backward_passes
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor, log_probabilities
 from zorro.model.randomness import seeded
@@ -80,7 +81,8 @@ class PygAlgorithm:
         )
         is_phenomenon = self._explanation_type == "phenomenon"
         target = predicted_classes(subject) if is_phenomenon else None
-        with seeded(subject.generator().initial_seed(), graph.x.device), undisturbed(model):
+        random = seeded(subject.generator().initial_seed(), graph.x.device)
+        with random, undisturbed(model), backward_passes():
             explanation = explainer(
                 graph.x,
                 graph.edge_index,

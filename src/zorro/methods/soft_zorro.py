@@ -84,7 +84,7 @@ class SoftZorro:
         optimiser = torch.optim.Adam([nodes, features], lr=self._lr)
         for epoch in range(self._epochs):
             loss = self._loss(subject, evaluator, nodes.sigmoid(), features.sigmoid(), epoch)
-            nodes.grad, features.grad = torch.autograd.grad(loss, [nodes, features])
+            nodes.grad, features.grad = subject.predictor.gradients(loss, [nodes, features])
             optimiser.step()
         return Masks(nodes=nodes.detach().sigmoid(), features=features.detach().sigmoid())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from zorro.errors import InputError, ModelError
 from zorro.model.as_module import as_module
 from zorro.model.data_model import DataModel, takes_features_alone
+from zorro.model.failures import COMPUTING_ERRORS, backward_passes
 from zorro.model.message_masks import message_masks
 from zorro.model.model_state import node_level_state, undisturbed
 from zorro.model.picked_output import PickedOutput, advice
@@ -90,7 +91,7 @@ class Predictor:
                 output = self.model(_copied(x), _copied(edge_index), **given)
             except (torch.OutOfMemoryError, InputError, ModelError):
                 raise
-            except Exception as error:
+            except COMPUTING_ERRORS as error:
                 raise ModelError(
                     f"the model raised {type(error).__name__}: {error} (called with x "
                     f"{tuple(x.shape)} and edge_index {tuple(edge_index.shape)})"
@@ -101,6 +102,19 @@ class Predictor:
             self._written |= after.attributes(after.differs_in(before))
             self._knows_written_of = self._version
         return self._checked(output, nodes=x.size(0), rows=rows, each=each)
+
+    def gradients(self, aim: Tensor, inputs: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
+        """Return the gradient of a number made of scores for each input, None where it has none.
+
+        A backward pass may run layers again, as those whose values are recomputed to save memory:
+        they are to find the model as it was. Raises a `ModelError` where that fails.
+
+        Args:
+            aim: of one number, made of differentiable scores.
+            inputs: tensors that require a gradient.
+        """
+        with undisturbed(self.model), backward_passes():
+            return torch.autograd.grad(aim, inputs, allow_unused=True)
 
     def read(self, output: Tensor) -> Tensor:
         """Return scores (N, C) of an output (N, K)."""

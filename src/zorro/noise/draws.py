@@ -197,6 +197,8 @@ class JoinedDraws:
             if place.numel():
                 result.append((place, part.matrices(samples[place] - first)))
             first += count
+        if not result:
+            return self._parts[0].matrices(samples)
         order = torch.cat([place for place, _ in result]).argsort()
         return torch.cat([noise for _, noise in result])[order]
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from scipy.special import betaincinv
 
 from zorro.evaluation.estimate import FidelityEstimate
-from zorro.search.certified import Sampler, SearchResult
+from zorro.search.budget import BudgetSpent
+from zorro.search.certified import FEW, Sampler, SearchResult
 
 _SAMPLES = 1000  # on which the empty set is measured
 _MOST_PLANNED = 15_000
@@ -36,10 +37,7 @@ def search_beyond_chance(
         delta: the probability with which the claim may be wrong; None makes none.
         confidence: of the interval of F(∅) that is told.
     """
-    hits = 0
-    for evaluator in sampler.unseen(_SAMPLES):
-        hits += int(sampler.hits(evaluator, evaluator.nothing).sum())
-    chance = FidelityEstimate(hits, _SAMPLES, confidence)
+    chance = _measure_chance(sampler, confidence)
     target, left = claim_beyond(chance, tau, delta)
     if chance.hits == chance.samples:
         return dataclasses.replace(find(tau=target, delta=left), chance=chance)
@@ -49,6 +47,20 @@ def search_beyond_chance(
         whole = dataclasses.replace(found.certificate, delta=delta)
         found = dataclasses.replace(found, certificate=whole)
     return dataclasses.replace(found, chance=chance)
+
+
+def _measure_chance(sampler: Sampler, confidence: float) -> FidelityEstimate:
+    """Measure how often random inputs get the answer, on few samples if the time is up."""
+    hits = samples = 0
+    try:
+        for evaluator in sampler.unseen(_SAMPLES):
+            hits += int(sampler.hits(evaluator, evaluator.nothing).sum())
+            samples += evaluator.samples
+    except BudgetSpent:  # then nothing will be tested either
+        if not samples:
+            (evaluator,) = sampler.unseen(FEW, limited=False)
+            hits, samples = int(sampler.hits(evaluator, evaluator.nothing).sum()), FEW
+    return FidelityEstimate(hits, samples, confidence)
 
 
 def claim_beyond(

@@ -43,7 +43,7 @@ _NEAR = 3.0  # standard errors
 _PATIENCE = 2.0  # standard errors by which such a set may seem too bad in its test at first
 _WORTH_OF_REFINING = 0.1e9  # nanoseconds
 _REFINED = 4000  # samples on which a set of edges is looked at once more before it is tested
-_FEW = 4  # samples that are looked at even if there is no time
+FEW = 4  # samples that are looked at even if there is no time
 
 
 def scores_on_the_cut(evaluator: Evaluator, selection: Selection) -> Tensor:
@@ -94,14 +94,14 @@ class Sampler:
         """Return an evaluator on samples on which elements are taken out of one selection."""
         return self._counting(self._evaluate(samples, True, True))
 
-    def unseen(self, count: int) -> Iterator[Evaluator]:
+    def unseen(self, count: int, *, limited: bool = True) -> Iterator[Evaluator]:
         """Yield evaluators on noise that was never evaluated on before, some samples at a time."""
         while count > 0:
             some = min(count, self._at_once)
             samples = range(self._next, self._next + some)
             self._next += some
             count -= some
-            yield self.fixed(samples)
+            yield self.fixed(samples, limited=limited)
 
     def hits(self, evaluator: Evaluator, selection: Selection) -> Tensor:
         """Return for each of an evaluator's samples whether it counts for a claim, (S,) bool."""
@@ -272,7 +272,7 @@ class _Search:
         """Return what there is when the time is up."""
         if self._search is not None:
             return self._result(self._found(self._search), delta)
-        evaluator = self._sampler.seen(range(min(_FEW, self._samples)), limited=False)
+        evaluator = self._sampler.seen(range(min(FEW, self._samples)), limited=False)
         self._hits_of_nothing.append(evaluator.hits(evaluator.nothing))
         return self._result(self._found_nothing(evaluator), delta)
 

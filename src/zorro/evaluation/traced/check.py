@@ -10,7 +10,7 @@ from zorro.elements import EDGES, KEPT, Element, Kind, Selection, Space
 from zorro.evaluation.batched import BatchedEvaluator, Copies
 from zorro.evaluation.traced.evaluator import TracedEvaluator
 from zorro.evaluation.traced.program import Program
-from zorro.evaluation.traced.unserved import Unserved, in_what_they_differ
+from zorro.evaluation.traced.unserved import Unserved, in_what_they_differ, unless_it_fails
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
 from zorro.noise.draws import DenseDraws
@@ -63,15 +63,17 @@ def check(
         space=space,
         copies=Copies(not program.looks_at_all_nodes),
     )
-    try:
+
+    def tried() -> tuple[Tensor, list[Selection], list[Tensor]]:
         traced = TracedEvaluator(
             predictor, program, graph, few, asked, memory=memory, always_by_row=True
         )
         selections, ours = _trial(traced, each=1 if entries > _LARGE else 2)
         run = selections[:1] if entries > _VERY_LARGE else selections
         again = [traced.scores(selection) for selection in selections[len(run) :]]
-    except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
-        raise Unserved(f"it failed when traced: {type(error).__name__}: {error}") from error
+        return ours, run, again
+
+    ours, run, again = unless_it_fails(tried)
     noise = few.matrices(every)
     theirs = torch.cat(
         [

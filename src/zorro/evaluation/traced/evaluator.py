@@ -33,6 +33,7 @@ from zorro.evaluation.traced.tables import Known, Tables
 from zorro.evaluation.traced.tabulating import tables_of
 from zorro.evaluation.traced.terms import Changes, Terms, together
 from zorro.evaluation.traced.unserved import in_what_they_differ
+from zorro.model.failures import RepeatedFailure, try_twice
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 from zorro.noise import Draws
@@ -175,6 +176,7 @@ class TracedEvaluator(Evaluator):
         least = min(state.size(0) for state in self._noise_states.values())
         self._changes_at_once = self._pairs_at_once * max(1, min(_MOST_JOINED, least))
         self._last: _Base | None = None
+        self._may_have_gradient = True
         self._kept_noise: dict[int, Tensor] = {}
         # Numbers of noise, or of its change, that are made at a time: an eighth of the memory.
         self._noise_numbers = min(_NOISE_NUMBERS, max(1, memory // 8 // self._x.element_size()))
@@ -413,7 +415,12 @@ class TracedEvaluator(Evaluator):
     def gains(self, selection: Selection) -> Gains | None:
         """Return what each element would add, from a backward pass through the traced model."""
         base = self._base(selection, recorded=self._features_vary)  # the best are tested next
-        known = self._gradients(base)
+        known = None
+        if self._may_have_gradient:
+            try:
+                known = try_twice(lambda: self._gradients(base))
+            except RepeatedFailure:
+                self._may_have_gradient = False
         if known is None:
             return self._batched.gains(selection)  # which tells what is to be tested
         gradients, of_edges = known  # of each entry, (q, S, h)
@@ -432,7 +439,8 @@ class TracedEvaluator(Evaluator):
         """Return the gradient of the event's log-probability for each entry's states.
 
         And what each edge (m,) would add to it, over the samples in which it is missing by chance.
-        None where the scores have no gradient, as those of a model that gives the class alone.
+        None where the scores have no gradient, as those of a model that gives the class alone; a
+        `ModelError` where its backward pass fails.
         """
         parts: list[tuple[Tensor, ...]] = []
         total: Tensor | None = None
@@ -453,7 +461,12 @@ class TracedEvaluator(Evaluator):
                     return None
                 aim = self.event.log_probability(scores).sum()
                 # A model may take no notice of its edges.
-                found = torch.autograd.grad(aim, watched, materialize_grads=True)
+                found = tuple(
+                    torch.zeros_like(each) if gradient is None else gradient
+                    for each, gradient in zip(
+                        watched, self._predictor.gradients(aim, watched), strict=True
+                    )
+                )
             if self._features_vary:
                 parts.append(found[: len(few)])
             if presence is not None:

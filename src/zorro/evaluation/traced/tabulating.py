@@ -10,7 +10,7 @@ from torch import Tensor, fx
 from zorro.evaluation.traced.presence import Presence
 from zorro.evaluation.traced.program import Program
 from zorro.evaluation.traced.tables import Known, Tables
-from zorro.evaluation.traced.unserved import Unserved
+from zorro.evaluation.traced.unserved import Unserved, unless_it_fails
 from zorro.model.model_state import undisturbed
 from zorro.model.predictor import Predictor
 
@@ -47,7 +47,8 @@ def tables_of(
     of_inputs = {
         node: state.unsqueeze(1).repeat(1, len(present), 1) for node, state in states.items()
     }
-    try:
+
+    def tried() -> tuple[Tables, Tensor, Tensor] | None:
         tables = program.tabulated(states, memory=memory)
         if len(tables) == 0:
             return None
@@ -56,8 +57,15 @@ def tables_of(
             theirs = read(program.run(copies, presence=presence_of(present)))
             known = Known(tables, present)
             ours = read(program.run(of_inputs, presence=presence_of(present), known=known))
-    except (Unserved, RuntimeError, TypeError, ValueError, LookupError, AttributeError):
+        return tables, ours, theirs
+
+    try:
+        found = unless_it_fails(tried)
+    except Unserved:
         return None
+    if found is None:
+        return None
+    tables, ours, theirs = found
     if not predictor.same(ours, theirs):
         return None
     off = (ours - theirs).abs().amax(-1) / (1 + theirs.abs().amax(-1))

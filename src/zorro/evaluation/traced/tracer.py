@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, fx, nn
 from torch_geometric.nn import JumpingKnowledge, MessagePassing
 from torch_geometric.nn.aggr import Aggregation
@@ -16,7 +17,7 @@ from zorro.evaluation.traced.layers import COMPOSITIONS, OF_TWO, Pair
 from zorro.evaluation.traced.layers.pooling import pooling_in_traces
 from zorro.evaluation.traced.missed import refuse_what_is_added, refuse_writing
 from zorro.evaluation.traced.typed import called_in_trace, ends_of
-from zorro.evaluation.traced.unserved import Unserved
+from zorro.evaluation.traced.unserved import Unserved, unless_it_fails
 from zorro.model.hetero_model import HeteroModel
 from zorro.model.model_state import undisturbed
 
@@ -123,17 +124,17 @@ def trace(model: nn.Module, graph: ComputationalGraph) -> fx.Graph:
     tensors = {name for name, value in arguments.items() if isinstance(value, Tensor)}
     # What the model sets in its forward pass would keep what stands for values while it is traced.
     attributes = [(vars(module), dict(vars(module))) for module in model.modules()]
-    try:
-        with _ONE_AT_A_TIME, undisturbed(model), pooling_in_traces():
-            traced = _LayerTracer(arguments, following | tensors).trace(model)
-    except Unserved:
-        raise
-    except Exception as error:
-        raise Unserved(f"torch.fx cannot trace it: {type(error).__name__}: {error}") from error
-    finally:
-        for values, before in attributes:
-            values.clear()
-            values.update(before)
+
+    def traced_once() -> fx.Graph:
+        try:
+            with _ONE_AT_A_TIME, undisturbed(model), pooling_in_traces(), torch.no_grad():
+                return _LayerTracer(arguments, following | tensors).trace(model)
+        finally:
+            for values, before in attributes:
+                values.clear()
+                values.update(before)
+
+    traced = unless_it_fails(traced_once, failures=(Exception,), what="torch.fx cannot trace it")
     refuse_what_is_added(model)
     refuse_writing(traced, dict(model.named_modules()))
     return traced
