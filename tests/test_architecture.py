@@ -95,6 +95,7 @@ OPTIONAL = {
     "pyg": "levels algorithm",
     "runs": {"pandas", "pyarrow", "ray"},
     "show/molecule.py": {"rdkit"},
+    "show/plane.py": {"networkx"},
     "show/plot": {"matplotlib"},
     "paper": {"matplotlib"},  # its types
     "show/web": {  # all of it, by one command alone

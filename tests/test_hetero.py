@@ -99,7 +99,7 @@ def test_the_prediction_is_the_model_s_on_the_whole_graph():
         scores = out["author"] if isinstance(out, dict) else out
         found = Zorro.of_hetero(model, data, "author", max_seconds=5).explain(7)
         assert found.predicted_class == int(scores[7].argmax())
-        assert found.probability == pytest.approx(float(scores[7].softmax(0).max()), abs=1e-5)
+        assert found.probability == pytest.approx(scores[7].softmax(0).max().item(), abs=1e-5)
 
 
 def test_what_is_kept_is_told_by_type():

@@ -294,7 +294,10 @@ def test_attributes_follow_into_graphs_of_a_batch():
 
 
 def test_one_graph_that_a_model_answers_for_as_a_whole():
-    """The mean of papers' first feature: what is redrawn moves it by what it is drawn."""
+    """The mean of papers' first feature: what is redrawn moves it by what it is drawn.
+
+    It moves by fortieths: the tolerance lies between two of them, where no rounding matters.
+    """
     data = library()
 
     class Mean(nn.Module):
@@ -303,7 +306,7 @@ def test_one_graph_that_a_model_answers_for_as_a_whole():
 
     config = {"mode": "regression", "task_level": "graph"}
     few = {"samples": 30, "fresh_samples": 300, "max_evaluations": 1_000}  # each is a run
-    explanation = explained(Mean(), data, config=config, index=None, tolerance=0.05, tau=0.9, **few)
+    explanation = explained(Mean(), data, config=config, index=None, tolerance=0.06, tau=0.9, **few)
     found = explanation.zorro[0]
     share = float(data["paper"].x[:, 0].mean())
     assert found.value.value == pytest.approx(share)
@@ -319,7 +322,7 @@ def test_one_graph_that_a_model_answers_for_as_a_whole():
         x = data["paper"].x[:, 0].clone()
         for row in free:
             x[row] = data["paper"].x[die.randrange(40), 0]
-        stayed += abs(float(x.mean()) - share) <= 0.05 + 1e-6
+        stayed += abs(float(x.mean()) - share) <= 0.06
     assert_same_share(found.fidelity, stayed, 400)
 
 

@@ -228,6 +228,7 @@ def _of_nodes(entry: TypedEntry, graph: Typed, module: nn.Module) -> TypedCase:
     if scores.dim() == 1 and "threshold" in entry.options:
         predicted = (scores > entry.options["threshold"]).long()
     elif scores.dim() == 1:
+        scores = scores.contiguous()  # torch warns of what it would copy
         predicted = torch.bucketize(scores, scores.quantile(torch.tensor([0.25, 0.5, 0.75])))
     else:
         predicted = scores.argmax(1)

@@ -914,6 +914,7 @@ def test_what_a_trace_does_not_tell_is_no_part_of_it(reason, caplog):
     assert reason in caplog.text
 
 
+@pytest.mark.filterwarnings("ignore:.*weight_norm. is deprecated")  # models have it all the same
 @pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.parametrizations.weight_norm])
 def test_hooks_that_see_to_weights_are_in_them(norm):
     model = two(gnn.SAGEConv)

@@ -59,7 +59,7 @@ class Row:
 _OLDEST = (
     *("torch==2.4.0", "torch_geometric==2.6.0", "numpy==1.26.0", "scipy==1.12.0"),
     *("safetensors==0.4.0", "typer==0.15.0", "rich==13.0.0", "matplotlib==3.8.0"),
-    *("pyarrow==16.0.0", "fastapi==0.115.0", "uvicorn==0.32.0", "setuptools"),
+    *("pyarrow==16.0.0", "fastapi==0.115.0", "uvicorn==0.32.0", "networkx==3.2", "setuptools"),
 )
 ROWS = {
     "oldest": Row("3.11", (*_OLDEST, "pandas==2.0.0")),

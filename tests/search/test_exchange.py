@@ -1,5 +1,6 @@
 """Sets of edges that can be smaller: one for two, and none by chance."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -83,3 +84,18 @@ def test_no_edge_is_kept_by_chance():
     found = [asked(rule, seed=seed).explain(0) for seed in range(12)]
     assert all(explanation.certified for explanation in found)
     assert sum(explanation.edges == ((1, 0),) for explanation in found) >= 11
+
+
+@pytest.mark.parametrize("samples", [6, 20, 49, 93, 100])
+def test_the_fidelity_is_the_share_of_the_samples_and_not_a_sum_of_roundings(samples):
+    evaluator = asked(lambda heard: heard[1] & heard[2]).meter(0, samples=samples).evaluator
+    search = GuidedSearch(evaluator, k=None)
+    assert search.grow(0.99)
+    assert search.fidelity == 1.0
+    shares = {hits / samples for hits in range(samples + 1)}
+    assert {move.fidelity for move in search.moves} <= shares
+    for seed in range(50):  # of weights, as samples have them that an attempt failed on
+        draw = torch.Generator().manual_seed(seed)
+        search.look_at(evaluator, torch.rand(samples, dtype=torch.double, generator=draw))
+        assert search.fidelity <= 1
+        assert search.fidelity == pytest.approx(1)

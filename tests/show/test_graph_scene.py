@@ -47,6 +47,13 @@ def test_places_do_not_depend_on_what_is_shown():
     assert some.items() <= more.items()
 
 
+def test_places_do_not_depend_on_the_order_and_direction_of_edges():
+    edges = to_undirected(RING)
+    xy = layout_of(edges, 7).xy
+    assert (layout_of(edges.flip(1), 7).xy == xy).all()
+    assert (layout_of(RING.flip(0), 7).xy == xy).all()
+
+
 def test_without_anything_kept_it_begins_in_the_middle():
     layout = long_path()
     scene = graph_scene([], layout)

@@ -552,11 +552,12 @@ class GuidedSearch:
     def _judged(self, scores: Tensor, weights: Tensor | None = None) -> list[_Judged]:
         """Return what each of scores (k, S, C) says, of samples that count by weights (S,)."""
         weights = self.weights if weights is None else weights
-        weights = weights / weights.sum()
+        total = weights.sum()
         hits = self._evaluator.event.happens(scores)  # (k, S)
-        fidelity = hits.to(weights) @ weights
+        # Divided at the end, whole numbers give the share itself; else the sum may be above 1.
+        fidelity = (hits.to(weights) @ weights / total).clamp(max=1.0)
         probability = self._evaluator.event.log_probability(scores).exp().to(weights) @ weights
-        return list(map(_Judged, hits, fidelity.tolist(), probability.tolist()))
+        return list(map(_Judged, hits, fidelity.tolist(), (probability / total).tolist()))
 
     def _toggle(self, trial: Trial) -> None:
         for element in trial.before:
