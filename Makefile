@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.docs-installed
-# The data sets and the paper's material, when they lie beside the checkout.
+# The data sets and the paper's material, when they lie beside the checkout; `make test ZORRO_DATA=`
+# does without them.
 export ZORRO_DATA ?= $(if $(wildcard ../shared/data),$(abspath ../shared/data),)
 export ZORRO_PAPER ?= $(if $(wildcard ../shared/paper),$(abspath ../shared/paper),)
 # Many tests start processes of their own: none need compile what another has.
@@ -30,10 +31,11 @@ demo: $(STAMP)
 
 # The pages are tested in a real browser; without one those tests say why they were left out. Many
 # tests wait for a server, a browser or a cluster: three at a time keep two cores at work.
+# TESTS="tests/search tests/noise" runs these alone.
 test: $(STAMP)
 	-@$(BIN)/python tests/browser/find_browser.py
-	$(BIN)/python -m pytest --quiet --doctest-modules src/zorro
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(if $(TESTS),,$(BIN)/python -m pytest --quiet --doctest-modules src/zorro)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 # What takes minutes each and is left out of `make test`.
 slow-test: $(STAMP)

@@ -17,7 +17,7 @@ from zorro.version import __version__
 CORE = ("torch", "torch_geometric", "numpy", "scipy", "safetensors")
 EXTRAS = {
     "cli": ("typer", "rich"),
-    "plot": ("matplotlib",),
+    "plot": ("matplotlib", "networkx"),
     "runs": ("pandas", "pyarrow"),
     "ray": ("ray",),
     "web": ("fastapi", "uvicorn"),
