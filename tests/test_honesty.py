@@ -14,10 +14,14 @@ from torch_geometric.utils import k_hop_subgraph
 from zorro import Zorro
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-from honesty_audit import audit, graphs, verdict
+from honesty_audit import audit, graphs, offset_models, verdict
+from honesty_audit.casting import cast
 from honesty_audit.edge_zoo import EDGE_ZOO, prepare_edges
 from honesty_audit.graph_zoo import GRAPH_ZOO, prepare_graphs
+from honesty_audit.half_zoo import HALF_ZOO
+from honesty_audit.hard import HardCase
 from honesty_audit.link_zoo import LINK_ZOO, prepare_links
+from honesty_audit.offset_zoo import OFFSET_ZOO
 from honesty_audit.plain_edges import (
     Kept,
     Truth,
@@ -31,8 +35,11 @@ from honesty_audit.plain_loop import (
     count_hits_of_link,
     count_values_kept,
     count_values_kept_of_graph,
+    margins,
 )
 from honesty_audit.plain_types import KeptOfTypes, count_answers_kept_of_types
+from honesty_audit.prepared import ENTRIES, prepare_any
+from honesty_audit.table import page
 from honesty_audit.typed_zoo import TYPED_ZOO, prepare_types
 from honesty_audit.value_zoo import VALUE_ZOO, prepare_values
 from honesty_audit.zoo import SMALL, ZOO, Case, prepare
@@ -43,10 +50,12 @@ QUICK_LINKS = {entry.name: entry for entry in LINK_ZOO if entry.quick}
 QUICK_VALUES = {entry.name: entry for entry in VALUE_ZOO if entry.quick}
 QUICK_EDGES = {entry.name: entry for entry in EDGE_ZOO if entry.quick}
 QUICK_TYPES = {entry.name: entry for entry in TYPED_ZOO if entry.quick}
+QUICK_HARD = {entry.name: entry for entry in (*HALF_ZOO, *OFFSET_ZOO) if entry.quick}
 SIZE, NODES = 100, 3
 RUNS, FIRST = 300, 100  # all are run where the first leave a claim in doubt
+MORE_RUNS = 1500  # where claims are nearly true
 # At most: a bound and a reported figure each.
-EVERY = (QUICK, QUICK_GRAPHS, QUICK_LINKS, QUICK_VALUES, QUICK_EDGES, QUICK_TYPES)
+EVERY = (QUICK, QUICK_GRAPHS, QUICK_LINKS, QUICK_VALUES, QUICK_EDGES, QUICK_TYPES, QUICK_HARD)
 CLAIMS = 2 * NODES * sum(len(zoo) for zoo in EVERY)
 # Inputs of these are run one by one: a smaller search says as much of them.
 ONE_BY_ONE = {
@@ -127,6 +136,78 @@ def test_no_claim_about_edges_is_false(name):
 def test_no_claim_about_several_types_is_false(name):
     case = prepare_types(QUICK_TYPES[name])
     assert_true(case)
+
+
+@pytest.mark.parametrize("name", QUICK_HARD)
+def test_no_claim_about_a_narrow_decision_is_false(name):
+    """In half precision, and far from zero, an answer may be refused, but no claim is false."""
+    case = HardCase(prepare_any(QUICK_HARD[name]))
+    options = {"max_evaluations": 20_000}
+    for answer in audit.answers(case, case.queries(NODES), runs=MORE_RUNS, first=RUNS, **options):
+        said = answer.verdict(CLAIMS)
+        assert answer.status != "crashed", said
+        assert said != "FALSE", answer
+
+
+def test_the_names_of_the_zoos_are_different():
+    names = [*ENTRIES, *(entry.name for entry in (*HALF_ZOO, *OFFSET_ZOO))]
+    assert len(names) == len(set(names))
+
+
+def test_margins_in_half_precision_are_exact():
+    scores = torch.tensor([[4.0, 4.03125, 1.0], [2.0, 2.0, 0.5]], dtype=torch.bfloat16)
+    assert margins(scores) == [0.03125, 0.0]
+    assert margins(scores[:, :1], threshold=3.5) == [0.5, 1.5]
+    assert margins(torch.tensor([1.0, -2.0])) == [1.0, 2.0]
+
+
+def test_narrow_decisions_are_asked_about_first():
+    """A tie, one of the narrowest tenth, one of the base's own; without ties the narrowest."""
+    scores = torch.linspace(1.0, 5.0, 41)
+    graph, every = graphs.citation(SIZE), torch.ones(41, dtype=torch.bool)
+    predicted = (scores > 4).long()
+
+    def case(threshold):
+        near = dict(enumerate(margins(scores, threshold)))
+        return HardCase(Case("", lambda x, e: x, graph, {}, predicted, every, near))
+
+    own = case(0.0).base.queries(1)
+    assert case(1.0).queries(3) == [0, 5, *own]
+    assert case(0.5).queries(3) == [0, 4, *own]
+
+
+def test_a_cast_graph_is_another_and_keeps_its_whole_numbers():
+    data = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), edge_weight=torch.ones(1))
+    (half,) = cast([data], torch.bfloat16)
+    assert (half.x.dtype, half.edge_weight.dtype) == (torch.bfloat16, torch.bfloat16)
+    assert half.edge_index.dtype == torch.long
+    assert data.x.dtype == torch.float32
+    weighted = graphs.weighted(SIZE)
+    assert cast(weighted, torch.float16).kwargs["edge_weight"].dtype == torch.float16
+    assert weighted.kwargs["edge_weight"].dtype == torch.float32
+
+
+@pytest.mark.parametrize("far", [offset_models.between_halves, offset_models.largest])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_is_far_away_decides_though_scores_lie_far_from_zero(far, dtype):
+    """A node that keeps all its features has its class in half of the draws, as both halves may."""
+    graph = cast(graphs.dense(SIZE), dtype)
+    model = offset_models.Decided(far, offset=4.0, margin=0.0625).to(dtype)
+    node = int((graph.x[:, 2] < 0).nonzero()[2])
+    kept = {"nodes": (node,), "features": range(graph.features)}
+    hits = count_hits(model, graph.x, graph.edge_index, node, samples=400, seed=0, **kept)
+    assert binomtest(hits, 400, 0.5).pvalue > 1e-4
+    with torch.no_grad():
+        assert len(set(margins(model(graph.x, graph.edge_index)))) == 2
+
+
+def test_the_page_has_a_section_for_each_kind_of_models():
+    answers = [audit.Answer(name, 0, "refused", message="why") for name in ("one", "two")]
+    lines = page(answers, "command", {"First": {"one"}, "Second": {"two"}, "None": {"other"}})
+    titles = [line for line in lines.splitlines() if line.startswith("## ")]
+    assert titles == ["## First", "## Second", "## False claims", "## Not answered"]
+    assert lines.index("## First") < lines.index("| one |") < lines.index("## Second")
+    assert lines.index("## Second") < lines.index("| two |")
 
 
 def test_the_plain_loop_over_types_by_hand():

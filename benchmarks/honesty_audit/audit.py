@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +28,11 @@ class Case(Protocol):
     @property
     def predicted(self) -> Tensor:
         """The classes of all queries."""
+        ...
+
+    @property
+    def margins(self) -> Mapping[Any, float]:
+        """How far each query's answer is from another one, where that can be said."""
         ...
 
     def queries(self, count: int) -> list[Any]:

@@ -68,6 +68,11 @@ class EdgesCase:
         """The classes of all queries."""
         return self.base.predicted
 
+    @property
+    def margins(self) -> Mapping[Any, float]:
+        """How far each query's answer is from another one."""
+        return self.base.margins
+
     def queries(self, count: int) -> list[Any]:
         """Return what to explain: queries whose answer is another one without any edge, first."""
         return sorted(self.base.queries(self.predicted.numel()), key=self._needs_no_edge)[:count]
@@ -164,7 +169,7 @@ def _of_node(case: Case, node: int) -> _Asked:
 def _of_value(case: NodeValuesCase, node: int) -> _Asked:
     graph = case.graph
     with evaluating(case.model):
-        spread = float(case.model(graph.x, graph.edge_index).flatten().std())
+        spread = float(case.model(graph.x, graph.edge_index).flatten().double().std())
     limit = float(case.options["tolerance_share"]) * spread
     side = case.options.get("side", "both")
 
@@ -234,7 +239,7 @@ class CountsEdges(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """Return class scores."""
-        share = torch.tensor([[edge_index.size(1) / 300.0]])
+        share = x.new_tensor([[edge_index.size(1) / 300.0]])
         scores: Tensor = self.second(self.first(x, edge_index).relu(), edge_index)
         shifted: Tensor = scores + 3 * self.shift(share)
         return shifted

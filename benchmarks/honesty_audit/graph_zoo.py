@@ -16,7 +16,7 @@ from honesty_audit import graph_models as kinds
 from honesty_audit import many_graphs
 from honesty_audit.graph_models import HIDDEN
 from honesty_audit.many_graphs import MakeGraphs
-from honesty_audit.plain_loop import Model, count_hits_of_graph, evaluating
+from honesty_audit.plain_loop import Model, count_hits_of_graph, evaluating, margins
 from honesty_audit.zoo import rare_ones
 from zorro import Explanation, Zorro
 
@@ -29,7 +29,8 @@ class GraphEntry:
     """A kind of model of whole graphs.
 
     `takes` are attributes of the graphs that go into the model; `finish` turns the trained module
-    into what Zorro is given; `quick` entries are those of the test.
+    into what Zorro is given, and may change the graphs with it; `quick` entries are those of the
+    test.
     """
 
     name: str
@@ -37,8 +38,12 @@ class GraphEntry:
     build: Callable[[int, int], nn.Module]
     takes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    finish: Callable[[nn.Module], Model] = lambda model: model
+    finish: Callable[[nn.Module, list[Data]], tuple[Model, list[Data]]] = lambda model, graphs: (
+        model,
+        graphs,
+    )
     columns: int = 2  # of the output
+    epochs: int = EPOCHS
     quick: bool = False
 
 
@@ -52,6 +57,7 @@ class GraphsCase:
     takes: tuple[str, ...]
     options: Mapping[str, Any]
     predicted: Tensor  # (G,)
+    margins: Mapping[int, float]
 
     def queries(self, count: int) -> list[int]:
         """Return graphs to explain."""
@@ -93,35 +99,37 @@ def prepare_graphs(entry: GraphEntry) -> GraphsCase:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         module = entry.build(graphs[0].x.size(1), entry.columns)
-        _train(module, graphs, entry.takes)
-    model = entry.finish(module)
+        _train(module, graphs, entry.takes, entry.epochs)
+    model, graphs = entry.finish(module, graphs)
     threshold = float(entry.options.get("threshold", 0.0))
     with evaluating(model):
-        outputs = torch.cat([_output(model, [graph], entry.takes) for graph in graphs])
+        outputs = torch.cat([output_of(model, [graph], entry.takes) for graph in graphs])
     column = outputs.dim() == 1 or outputs.size(1) == 1
     predicted = (outputs.flatten() > threshold).long() if column else outputs.argmax(1)
-    return GraphsCase(entry.name, model, graphs, entry.takes, entry.options, predicted)
+    near = dict(enumerate(margins(outputs, threshold)))
+    return GraphsCase(entry.name, model, graphs, entry.takes, entry.options, predicted, near)
 
 
-def _output(model: Model, graphs: list[Data], takes: tuple[str, ...]) -> Tensor:
+def output_of(model: Model, graphs: list[Data], takes: tuple[str, ...]) -> Tensor:
+    """Return the output (G, C) for graphs in one batch."""
     batch = Batch.from_data_list(graphs)
     given = {name: batch[name] for name in takes}
     output: Tensor = model(batch.x, batch.edge_index, batch=batch.batch, **given)
     return output
 
 
-def _train(model: nn.Module, graphs: list[Data], takes: tuple[str, ...]) -> None:
+def _train(model: nn.Module, graphs: list[Data], takes: tuple[str, ...], epochs: int) -> None:
     model.train()
     # One that is good for one graph alone is trained as it can be used.
     size = 1 if isinstance(model, kinds.ForgetsTheBatch) else BATCH
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
-    for epoch in range(EPOCHS if size > 1 else 4):
+    for epoch in range(epochs):
         order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(epoch))
         for first in range(0, len(graphs), size):
             chosen = [graphs[at] for at in order[first : first + size].tolist()]
             labels = torch.cat([graph.y for graph in chosen])
             optimiser.zero_grad()
-            output = _output(model, chosen, takes)
+            output = output_of(model, chosen, takes)
             if output.dim() == 1 or output.size(1) == 1:
                 loss = functional.binary_cross_entropy_with_logits(output.flatten(), labels.float())
             else:
@@ -187,8 +195,8 @@ def _attentive(features: int, classes: int) -> nn.Module:
     return kinds.Pooled(*layers, pool=_attention(), classes=classes)
 
 
-def _function(model: nn.Module) -> Model:
-    return lambda x, edge_index, batch: model(x, edge_index, batch)
+def _function(model: nn.Module, graphs: list[Data]) -> tuple[Model, list[Data]]:
+    return lambda x, edge_index, batch: model(x, edge_index, batch), graphs
 
 
 ONE_HOT = {"feature_groups": [list(range(many_graphs.KINDS))]}
@@ -314,7 +322,9 @@ GRAPH_ZOO = [
         kinds.ComparedWithOthers,
         quick=True,
     ),
-    GraphEntry("graphs: forgets the batch", _sets.categories, kinds.ForgetsTheBatch, quick=True),
+    GraphEntry(
+        "graphs: forgets the batch", _sets.categories, kinds.ForgetsTheBatch, epochs=4, quick=True
+    ),
     GraphEntry("graphs: counts nodes", _sets.categories, kinds.CountsNodes, options=NODES),
     GraphEntry("graphs: no edges", _sets.categories, kinds.Perceptron),
     GraphEntry("graphs: categories in tables", _sets.whole_numbers, kinds.Embedded, quick=True),
@@ -336,7 +346,7 @@ GRAPH_ZOO = [
         "graphs: in float64",
         _sets.categories,
         two_layers(pyg.GCNConv),
-        finish=lambda model: _Doubled(model),
+        finish=lambda model, graphs: (_Doubled(model), graphs),
     ),
     GraphEntry("graphs: a function", _sets.categories, two_layers(pyg.GCNConv), finish=_function),
 ]

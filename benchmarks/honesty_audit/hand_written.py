@@ -30,7 +30,7 @@ def centred(x: Tensor) -> Tensor:
 
 def compared(x: Tensor) -> Tensor:
     """Return which entries (N, d) are above their row's mean: a step, flat almost everywhere."""
-    return (x > x.mean(1, keepdim=True)).float()
+    return (x > x.mean(1, keepdim=True)).to(x.dtype)
 
 
 class Reused(nn.Module):

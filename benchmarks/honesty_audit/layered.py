@@ -53,6 +53,43 @@ class Normed(nn.Module):
         return scores
 
 
+class Residual(nn.Module):
+    """A linear layer, convolutions that are added to what they get, and a linear layer.
+
+    Args:
+        features: of a node.
+        classes: of the output.
+        conv: makes a convolution between two widths.
+        layers: how many.
+        shared: whether they are one, applied so many times.
+        norm: made for each layer, before it.
+    """
+
+    def __init__(
+        self,
+        features: int,
+        classes: int,
+        *,
+        conv: Callable[[int, int], nn.Module] = GCNConv,
+        layers: int = 3,
+        shared: bool = False,
+        norm: Callable[[int], nn.Module] = nn.Identity,
+    ) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(features, HIDDEN), nn.Linear(HIDDEN, classes)
+        one = conv(HIDDEN, HIDDEN)
+        self.convs = nn.ModuleList(one if shared else conv(HIDDEN, HIDDEN) for _ in range(layers))
+        self.norms = nn.ModuleList(norm(HIDDEN) for _ in range(layers))
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Return class scores."""
+        x = self.first(x)
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            x = x + conv(norm(x), edge_index).relu()
+        scores: Tensor = self.last(x)
+        return scores
+
+
 class Weighted(nn.Module):
     """Two layers that take edge weights."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch_geometric import nn as pyg
 from honesty_audit import graphs
 from honesty_audit.graphs import Graph, MakeGraph
 from honesty_audit.link_models import ByHand, InnerProduct, SideBySide
-from honesty_audit.plain_loop import count_hits_of_link, evaluating
+from honesty_audit.plain_loop import count_hits_of_link, evaluating, margins
 from zorro import Explanation, Zorro
 
 HIDDEN = 16
@@ -28,7 +28,8 @@ class LinkEntry:
     """A kind of model of links.
 
     `plainly` calls the model for links (2, k) as its owner would; `threshold` is where a link
-    begins; `quick` entries are those of the test.
+    begins, once `finish` has turned the trained model and its graph into what Zorro is given;
+    `quick` entries are those of the test.
     """
 
     name: str
@@ -38,6 +39,11 @@ class LinkEntry:
         x, edge_index, links, **kwargs
     )
     threshold: float = 0.0
+    finish: Callable[[nn.Module, Graph], tuple[nn.Module, Graph]] = lambda model, graph: (
+        model,
+        graph,
+    )
+    epochs: int = EPOCHS
     quick: bool = False
 
 
@@ -52,6 +58,7 @@ class LinksCase:
     plainly: Callable[..., Tensor]
     threshold: float
     predicted: Tensor  # (PAIRS,)
+    margins: Mapping[tuple[int, int], float]
 
     def queries(self, count: int) -> list[Any]:
         """Return pairs to explain: those that the model takes for links first."""
@@ -94,7 +101,7 @@ def prepare_links(entry: LinkEntry) -> LinksCase:
         torch.manual_seed(0)
         model = entry.build(graph)
         optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
-        for _ in range(EPOCHS):
+        for _ in range(entry.epochs):
             pairs = torch.cat([_links(graph, PAIRS), _others(graph, PAIRS)], dim=1)
             there = (torch.arange(2 * PAIRS) < PAIRS).float()
             output = entry.plainly(model, graph.x, graph.edge_index, pairs, **graph.kwargs)
@@ -108,11 +115,21 @@ def prepare_links(entry: LinkEntry) -> LinksCase:
             optimiser.step()
         half = PAIRS // 2
         pairs = torch.cat([_links(graph, half), _others(graph, half)], dim=1)
-    model.eval()
+    model, graph = entry.finish(model.eval(), graph)
     with evaluating(model):
         scores = entry.plainly(model, graph.x, graph.edge_index, pairs, **graph.kwargs)
     predicted = (scores.flatten() > entry.threshold).long()
-    return LinksCase(entry.name, model, graph, pairs.t(), entry.plainly, entry.threshold, predicted)
+    near = zip(map(tuple, pairs.t().tolist()), margins(scores, entry.threshold), strict=True)
+    return LinksCase(
+        entry.name,
+        model,
+        graph,
+        pairs.t(),
+        entry.plainly,
+        entry.threshold,
+        predicted,
+        dict(near),
+    )
 
 
 def _links(graph: Graph, count: int) -> Tensor:

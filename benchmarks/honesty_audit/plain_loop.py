@@ -187,7 +187,7 @@ def count_values_kept(
     draw = np.random.default_rng(seed)
     with evaluating(model):
         values = model(x, edge_index).flatten()
-        limit = share * float(values.std())
+        limit = share * float(values.double().std())
         kept = 0
         for _ in range(samples):
             redrawn = _redrawn(draw, x, nodes, features)
@@ -265,6 +265,17 @@ def predicted_class(output: Tensor, node: int, threshold: float) -> int:
     if scores.isnan().any():
         return -1
     return int(scores > threshold) if scores.numel() == 1 else int(scores.argmax())
+
+
+def margins(output: Tensor, threshold: float = 0.0) -> list[float]:
+    """Return how far each row of an output (Q, C), (Q, 1) or (Q,) is from another class."""
+    exact = output.double()  # differences of half precision are not rounded once more
+    if exact.dim() == 1 or exact.size(1) == 1:
+        distances: Tensor = (exact.flatten() - threshold).abs()
+    else:
+        best = exact.topk(2, dim=1).values
+        distances = best[:, 0] - best[:, 1]
+    return distances.tolist()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import mean, median
 
 from honesty_audit.audit import Answer, claims_in
@@ -16,8 +16,14 @@ HEADER = [
 ]
 
 
-def page(every: Sequence[Answer], command: str) -> str:
-    """Return the page."""
+def page(every: Sequence[Answer], command: str, sections: Mapping[str, Collection[str]]) -> str:
+    """Return the page.
+
+    Args:
+        every: answers of the audit.
+        command: that made it.
+        sections: names of models, by what stands above their rows.
+    """
     claims = claims_in(every)
     by_model: dict[str, list[Answer]] = {}
     for answer in every:
@@ -25,15 +31,17 @@ def page(every: Sequence[Answer], command: str) -> str:
     verdicts = Counter(answer.verdict(claims).split(":")[0] for answer in every)
     false = [answer for answer in every if answer.verdict(claims) == "FALSE"]
     unanswered = [answer for answer in every if answer.message]
-    samples = max((answer.samples for answer in every), default=0)
+    counted = [answer.samples for answer in every if answer.samples]
+    samples, most = min(counted, default=0), max(counted, default=0)
+    more = f", {most} where these leave doubt" if most > samples else ""
     lines = [
         "# Are the claims true?",
         "",
         f"`{command}` (`make honesty`): {len(by_model)} models, {len(every)} queries. Each set is "
-        f"measured by a plain loop on {samples} inputs: all entries of the feature matrix but the "
-        "set's are redrawn from their columns (groups of columns together), and the model runs on "
-        "the whole graph, or on the one graph that is asked about. Where edges are selectable, "
-        "each that is not in the set is taken out, with all that belongs to it, unless a die says "
+        f"measured by a plain loop on {samples} inputs{more}: all entries of the feature matrix "
+        "but the set's are redrawn from their columns (groups of columns together), and the model "
+        "runs on the whole graph, or on the one graph that is asked about. Where edges are "
+        "selectable, each that is not in the set is taken out, with all that belongs to it, unless a die says "
         "that it stays. A claim is "
         "called false if the count is improbable under it: a proved bound by the binomial "
         "distribution, a reported fidelity by Fisher's exact test against its fresh samples, "
@@ -44,9 +52,14 @@ def page(every: Sequence[Answer], command: str) -> str:
         "agrees. `conditional`: said to leave further nodes as they are, so not about the whole "
         "graph.",
         "",
-        *HEADER,
-        *(_row(model, rows, claims) for model, rows in by_model.items()),
-        "",
+        *(
+            line
+            for title, names in sections.items()
+            for line in _section(
+                title,
+                [_row(model, rows, claims) for model, rows in by_model.items() if model in names],
+            )
+        ),
         "## False claims",
         "",
         *([_false(answer) for answer in false] or ["None."]),
@@ -59,6 +72,11 @@ def page(every: Sequence[Answer], command: str) -> str:
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _section(title: str, rows: Sequence[str]) -> list[str]:
+    """Return the lines of a section, none where it has no rows."""
+    return [f"## {title}", "", *HEADER, *rows, ""] if rows else []
 
 
 def _row(model: str, rows: Sequence[Answer], claims: int) -> str:

@@ -13,7 +13,7 @@ from torch_geometric import nn as pyg
 from torch_geometric.data import Batch, HeteroData
 
 from honesty_audit import typed_graphs, typed_models
-from honesty_audit.plain_loop import evaluating
+from honesty_audit.plain_loop import evaluating, margins
 from honesty_audit.plain_types import KeptOfTypes, count_answers_kept_of_types
 from honesty_audit.typed_graphs import IN, ROADS, WRITES, MakeTyped, Relation, Typed
 from honesty_audit.typed_models import Convolved, begun
@@ -34,7 +34,7 @@ class TypedEntry:
         build: makes the model.
         options: of Zorro.
         call: calls the model as its owner does, on a graph, and for links with these.
-        finish: turns the trained module into what Zorro is given.
+        finish: turns the trained module into what Zorro is given, and may change its data with it.
         asks: the type that is asked about, if it is not the graph's, or the relation of links.
         attributes: whether edges' attributes go into the model.
         epochs: of the training.
@@ -45,7 +45,10 @@ class TypedEntry:
     build: Callable[[Typed], nn.Module]
     options: Mapping[str, Any] = field(default_factory=dict)
     call: Callable[..., Any] = lambda model, data: model(data.x_dict, data.edge_index_dict)
-    finish: Callable[[nn.Module], Any] = lambda model: model
+    finish: Callable[[nn.Module, HeteroData], tuple[Any, HeteroData]] = lambda model, data: (
+        model,
+        data,
+    )
     asks: str | Relation | None = None
     attributes: bool = False
     epochs: int = EPOCHS
@@ -69,6 +72,7 @@ class TypedCase:
         output: the model's answer for a query on a graph: scores (C,), or a value (1,).
         spread: of the model's outputs, of which a tolerance may be a share.
         link: the relation of links that are asked about.
+        margins: how far each query's answer is from another one.
     """
 
     name: str
@@ -83,6 +87,7 @@ class TypedCase:
     output: Callable[[HeteroData, Any], Tensor]
     spread: float = 0.0
     link: Relation | None = None
+    margins: Mapping[Any, float] = field(default_factory=dict)
 
     def queries(self, count: int) -> list[Any]:
         """Return what to explain; of edges, queries whose answer is another without any, first."""
@@ -220,16 +225,16 @@ def _of_nodes(entry: TypedEntry, graph: Typed, module: nn.Module) -> TypedCase:
                 loss = functional.cross_entropy(scores[:first], graph.y)
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
-    module.eval()
-    model = entry.finish(module)
+    model, data = entry.finish(module.eval(), data)
     with evaluating(model):
         scores = output(model, data)
     scores = scores[: data[target].num_nodes]
+    near = dict(enumerate(margins(scores, float(entry.options.get("threshold", 0.0)))))
     if scores.dim() == 1 and "threshold" in entry.options:
         predicted = (scores > entry.options["threshold"]).long()
     elif scores.dim() == 1:
-        scores = scores.contiguous()  # torch warns of what it would copy
-        predicted = torch.bucketize(scores, scores.quantile(torch.tensor([0.25, 0.5, 0.75])))
+        values = scores.double().contiguous()  # torch warns of what it would copy
+        predicted = torch.bucketize(values, values.quantile(values.new_tensor([0.25, 0.5, 0.75])))
     else:
         predicted = scores.argmax(1)
     further = {"edge_attr_dict": data.collect("edge_attr")} if entry.attributes else {}
@@ -245,6 +250,7 @@ def _of_nodes(entry: TypedEntry, graph: Typed, module: nn.Module) -> TypedCase:
         lambda **options: Zorro.of_hetero(model, data, target, model_kwargs=further, **options),
         lambda graph, node: output(model, graph)[node],
         spread=float(scores.double().std()) if scores.dim() == 1 else 0.0,
+        margins={} if "tolerance_share" in entry.options else near,
     )
 
 
@@ -263,27 +269,31 @@ def _of_links(entry: TypedEntry, graph: Typed, module: nn.Module) -> TypedCase:
         scores = module(data.x_dict, data.edge_index_dict, links)
         functional.binary_cross_entropy_with_logits(scores, there).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    module.eval()
+    model, data = entry.finish(module.eval(), data)
     some = edges[:, torch.randperm(edges.size(1))[: LINKS // 2]]
     others = torch.stack([torch.randint(size, (LINKS // 2,)) for size in sizes])
     pairs = torch.cat([some, others], dim=1)
-    with evaluating(module):
-        predicted = (module(data.x_dict, data.edge_index_dict, pairs) > 0).long()
+    options = {"threshold": 0.0, **entry.options}
+    with evaluating(model):
+        scores = model(data.x_dict, data.edge_index_dict, pairs)
+    predicted = (scores > options["threshold"]).long()
+    asked = [tuple(pair) for pair in pairs.t().tolist()]
     # Links are rarer than pairs that are none: these are the commonest, and asked about last.
     return TypedCase(
         entry.name,
-        module,
+        model,
         [data],
         graph.ways,
         graph.numbered,
-        {"threshold": 0.0, **entry.options},
+        options,
         predicted,
-        [tuple(pair) for pair in pairs.t().tolist()],
-        lambda **options: Zorro.of_hetero(module, data, relation, **options),
-        lambda graph, link: module(
+        asked,
+        lambda **options: Zorro.of_hetero(model, data, relation, **options),
+        lambda graph, link: model(
             graph.x_dict, graph.edge_index_dict, torch.tensor([[link[0]], [link[1]]])
         ),
         link=relation,
+        margins=dict(zip(asked, margins(scores, options["threshold"]), strict=True)),
     )
 
 
@@ -294,7 +304,10 @@ class GraphsEntry:
     name: str
     build: Callable[[], nn.Module]
     options: Mapping[str, Any] = field(default_factory=dict)
-    finish: Callable[[nn.Module], Any] = lambda model: model
+    finish: Callable[[nn.Module, list[HeteroData]], tuple[Any, list[HeteroData]]] = (
+        lambda model, graphs: (model, graphs)
+    )
+    epochs: int = EPOCHS
     call: Callable[..., Tensor] = lambda model, data: model(
         data.x_dict, data.edge_index_dict, data.batch_dict
     )
@@ -308,15 +321,14 @@ def _of_graphs(entry: GraphsEntry) -> TypedCase:
     with torch.no_grad():
         module(whole.x_dict, whole.edge_index_dict, whole.batch_dict)
     optimiser = torch.optim.Adam(module.parameters(), lr=RATE)
-    for _ in range(EPOCHS):
+    for _ in range(entry.epochs):
         optimiser.zero_grad()
         scores = module(whole.x_dict, whole.edge_index_dict, whole.batch_dict)
         functional.cross_entropy(scores, y).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    module.eval()
-    model = entry.finish(module)
+    model, graphs = entry.finish(module.eval(), graphs)
     with evaluating(model):
-        predicted = entry.call(model, whole).argmax(1)
+        scores = entry.call(model, Batch.from_data_list(graphs))
 
     def output(graph: HeteroData, query: int) -> Tensor:
         return entry.call(model, Batch.from_data_list([graph]))[0]
@@ -328,10 +340,11 @@ def _of_graphs(entry: GraphsEntry) -> TypedCase:
         ROADS,
         frozenset(),
         entry.options,
-        predicted,
+        scores.argmax(1),
         range(len(graphs)),
         lambda **options: Zorro.of_graphs(model, graphs, **options),
         output,
+        margins=dict(enumerate(margins(scores))),
     )
 
 
@@ -532,20 +545,24 @@ NODES = [
     TypedEntry("types: categories counted", G.shop, typed_models.Counts),
     TypedEntry("types: weights of edges", G.weighed, _make_weighed, call=_weighed, attributes=True),
     TypedEntry(
-        "types: a HeteroData", G.by_number, SAGE, finish=typed_models.TakesData, call=_taking_data
+        "types: a HeteroData",
+        G.by_number,
+        SAGE,
+        finish=lambda model, data: (typed_models.TakesData(model), data),
+        call=_taking_data,
     ),
     TypedEntry(
         "types: a tuple",
         G.by_number,
         SAGE,
         {"output": lambda out: out[0]},
-        finish=typed_models.Several,
+        finish=lambda model, data: (typed_models.Several(model), data),
     ),
     TypedEntry(
         "types: a function",
         G.featured,
         lambda graph: nn.Identity(),
-        finish=lambda model: typed_models.in_venues,
+        finish=lambda model, data: (typed_models.in_venues, data),
         asks="paper",
         epochs=0,
     ),
@@ -554,7 +571,7 @@ NODES = [
         "types: left in training mode",
         G.by_number,
         _convolved(_sage, between=_dropping),
-        finish=lambda model: model.train(),
+        finish=lambda model, data: (model.train(), data),
     ),
     TypedEntry("types: one logit", G.by_number, _one_column_of_sage, {"threshold": 0.0}),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +28,18 @@ SIZE = 200  # nodes of a graph
 
 @dataclass(frozen=True)
 class ValueEntry:
-    """A kind of model of values, of nodes or of whole graphs."""
+    """A kind of model of values, of nodes or of whole graphs.
+
+    `build` makes it for a number of features; `finish` turns the trained module into what Zorro is
+    given, and may change its data with it; `quick` entries are those of the test.
+    """
 
     name: str
     of_graphs: bool
+    build: Callable[[int], nn.Module]
     options: Mapping[str, Any] = field(default_factory=dict)
+    finish: Callable[[nn.Module, Any], tuple[nn.Module, Any]] = lambda model, data: (model, data)
+    epochs: int = EPOCHS
     quick: bool = False
 
 
@@ -45,6 +52,7 @@ class NodeValuesCase:
     graph: Graph
     options: Mapping[str, Any]
     predicted: Tensor  # (N,), values in four equal ranges
+    margins: Mapping[Any, float] = field(default_factory=dict)  # of none: a value is one answer
 
     def queries(self, count: int) -> list[Any]:
         """Return the nodes with the greatest values."""
@@ -79,6 +87,7 @@ class GraphValuesCase:
     graphs: list[Data]
     options: Mapping[str, Any]
     predicted: Tensor  # (G,), values in four equal ranges
+    margins: Mapping[Any, float] = field(default_factory=dict)  # of none: a value is one answer
 
     def queries(self, count: int) -> list[Any]:
         """Return the graphs with the greatest values."""
@@ -110,15 +119,23 @@ def prepare_values(entry: ValueEntry) -> NodeValuesCase | GraphValuesCase:
             several = many_graphs.categories()
             batch = Batch.from_data_list(several)
             links = torch.bincount(batch.batch[batch.edge_index[0]], minlength=len(several))
-            several_model = _Pooled(batch.x.size(1))
-            inputs = (batch.x, batch.edge_index, batch.batch)
-            values = _fitted(several_model, inputs, links.float() / 10)
-            ranges = _ranges(values)
-            return GraphValuesCase(entry.name, several_model, several, entry.options, ranges)
+            model = entry.build(batch.x.size(1))
+            _fit(model, _in_one(several), links.float() / 10, entry.epochs)
+            model, several = entry.finish(model, several)
+            ranges = _ranges(model, _in_one(several))
+            return GraphValuesCase(entry.name, model, several, entry.options, ranges)
         graph = graphs.dense(SIZE)
-        model = _Regressor(graph.features)
-        values = _fitted(model, (graph.x, graph.edge_index), graph.y.float())
-        return NodeValuesCase(entry.name, model, graph, entry.options, _ranges(values))
+        model = entry.build(graph.features)
+        _fit(model, (graph.x, graph.edge_index), graph.y.float(), entry.epochs)
+        model, graph = entry.finish(model, graph)
+        ranges = _ranges(model, (graph.x, graph.edge_index))
+        return NodeValuesCase(entry.name, model, graph, entry.options, ranges)
+
+
+def _in_one(several: list[Data]) -> tuple[Tensor, ...]:
+    """Return the arguments of a model for graphs in one batch."""
+    batch = Batch.from_data_list(several)
+    return batch.x, batch.edge_index, batch.batch
 
 
 class _Regressor(nn.Module):
@@ -149,32 +166,38 @@ class _Pooled(nn.Module):
         return value
 
 
-def _fitted(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> Tensor:
-    """Train a model to give targets (k,), and return what it gives."""
+def _fit(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor, epochs: int) -> None:
+    """Train a model to give targets (k,)."""
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
-    for _ in range(EPOCHS):
+    for _ in range(epochs):
         optimiser.zero_grad()
         loss = functional.mse_loss(model(*inputs).flatten(), targets)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     model.eval()
+
+
+def _ranges(model: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+    """Return in which of four equal ranges each value (k,) of a model lies."""
     with evaluating(model):
-        values: Tensor = model(*inputs).flatten()
-    return values
-
-
-def _ranges(values: Tensor) -> Tensor:
-    """Return in which of four equal ranges each value (k,) lies."""
+        values = model(*inputs).flatten().double()
     low, high = float(values.min()), float(values.max())
-    return torch.bucketize(values, torch.linspace(low, high, 5)[1:-1])
+    return torch.bucketize(values, torch.linspace(low, high, 5, dtype=values.dtype)[1:-1])
 
 
 _NODES = {"keep": ("nodes",), "feature_groups": [list(range(many_graphs.KINDS))]}
 VALUE_ZOO = [
-    ValueEntry("values: GCN of nodes", False, {"tolerance_share": 1.0}, quick=True),
-    ValueEntry("values: GCN of nodes, up", False, {"tolerance_share": 0.5, "side": "up"}),
-    ValueEntry("values: GIN of graphs", True, {"tolerance_share": 0.5, **_NODES}, quick=True),
+    ValueEntry("values: GCN of nodes", False, _Regressor, {"tolerance_share": 1.0}, quick=True),
     ValueEntry(
-        "values: GIN of graphs, down", True, {"tolerance_share": 0.25, "side": "down", **_NODES}
+        "values: GCN of nodes, up", False, _Regressor, {"tolerance_share": 0.5, "side": "up"}
+    ),
+    ValueEntry(
+        "values: GIN of graphs", True, _Pooled, {"tolerance_share": 0.5, **_NODES}, quick=True
+    ),
+    ValueEntry(
+        "values: GIN of graphs, down",
+        True,
+        _Pooled,
+        {"tolerance_share": 0.25, "side": "down", **_NODES},
     ),
 ]

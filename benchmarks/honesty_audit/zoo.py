@@ -13,8 +13,9 @@ from torch.nn import functional
 from torch_geometric import nn as pyg
 
 from honesty_audit import graphs, hand_written, layered, whole_graph
+from honesty_audit.casting import in_precision
 from honesty_audit.graphs import CLASSES, Graph, MakeGraph
-from honesty_audit.plain_loop import Model, count_hits, evaluating
+from honesty_audit.plain_loop import Model, count_hits, evaluating, margins
 from zorro import Explanation, Zorro
 
 HIDDEN = 16
@@ -52,6 +53,7 @@ class Case:
     options: Mapping[str, Any]
     predicted: Tensor  # (N,) the classes
     asked: Tensor  # (N,) which nodes may be asked about
+    margins: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def threshold(self) -> float:
@@ -124,7 +126,20 @@ def prepare(entry: Entry, size: int | None = None) -> Case:
     threshold = entry.options.get("threshold", 0.0)
     column = output.dim() == 1 or output.size(1) == 1
     predicted = (output.flatten() > threshold).long() if column else output.argmax(1)
-    return Case(entry.name, model, graph, entry.options, predicted, entry.asked(graph))
+    asked = entry.asked(graph)
+    return Case(
+        entry.name,
+        model,
+        graph,
+        entry.options,
+        predicted,
+        asked,
+        {
+            node: margin
+            for node, margin in enumerate(margins(output, threshold))
+            if bool(asked[node])
+        },
+    )
 
 
 def _train(model: nn.Module, graph: Graph, epochs: int) -> None:
@@ -191,11 +206,6 @@ def _layer_norm(kind: Callable[..., nn.Module], **options: Any) -> Callable[[Gra
     return lambda graph: kind(
         graph.features, _classes(graph), before=nn.LayerNorm(graph.features), **options
     )
-
-
-def _in(dtype: torch.dtype) -> Callable[[nn.Module, Graph], tuple[Model, Graph]]:
-    """Return what puts a model and its features into another precision."""
-    return lambda model, graph: (model.to(dtype), replace(graph, x=graph.x.to(dtype)))
 
 
 def _scripted(model: nn.Module, graph: Graph) -> tuple[Model, Graph]:
@@ -482,9 +492,9 @@ LAYERS = [
 FORMS = [
     Entry("categories as floats", graphs.categorical_float, _sized(layered.Embedded), quick=True),
     Entry("categories as whole numbers", graphs.categorical, _sized(layered.Embedded), quick=True),
-    Entry("GCN in float16", graphs.dense, _two(pyg.GCNConv), finish=_in(torch.float16)),
-    Entry("GCN in bfloat16", graphs.dense, _two(pyg.GCNConv), finish=_in(torch.bfloat16)),
-    Entry("GCN in float64", graphs.dense, _two(pyg.GCNConv), finish=_in(torch.float64)),
+    Entry("GCN in float16", graphs.dense, _two(pyg.GCNConv), finish=in_precision(torch.float16)),
+    Entry("GCN in bfloat16", graphs.dense, _two(pyg.GCNConv), finish=in_precision(torch.bfloat16)),
+    Entry("GCN in float64", graphs.dense, _two(pyg.GCNConv), finish=in_precision(torch.float64)),
     Entry(
         "forward(x, edge_index, **kwargs)",
         graphs.weighted,
