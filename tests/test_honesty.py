@@ -131,7 +131,7 @@ def test_no_claim_about_edges_is_false(name):
     assert_true(case)
 
 
-@pytest.mark.filterwarnings("ignore:There exist node types")  # PyG, where nobody tells items anything
+@pytest.mark.filterwarnings("ignore:There exist node types")  # of PyG, where items get nothing
 @pytest.mark.parametrize("name", QUICK_TYPES)
 def test_no_claim_about_several_types_is_false(name):
     case = prepare_types(QUICK_TYPES[name])

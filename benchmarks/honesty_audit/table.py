@@ -41,8 +41,8 @@ def page(every: Sequence[Answer], command: str, sections: Mapping[str, Collectio
         f"measured by a plain loop on {samples} inputs{more}: all entries of the feature matrix "
         "but the set's are redrawn from their columns (groups of columns together), and the model "
         "runs on the whole graph, or on the one graph that is asked about. Where edges are "
-        "selectable, each that is not in the set is taken out, with all that belongs to it, unless a die says "
-        "that it stays. A claim is "
+        "selectable, each that is not in the set is taken out, with all that belongs to it, unless "
+        "a die says that it stays. A claim is "
         "called false if the count is improbable under it: a proved bound by the binomial "
         "distribution, a reported fidelity by Fisher's exact test against its fresh samples, "
         f"p < {CHANCE:g} / {claims} claims.",
