@@ -3,7 +3,6 @@
 import random
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -235,7 +234,6 @@ def test_graphs_of_a_batch_have_masks_on_all_nodes_and_edges(edges):
     graphs, model = maps(5), Pooled()
     whole, batch_dict = batched(graphs)
     config = {**NODE, "task_level": "graph"}
-    given: dict[str, Any] = {"tau": 0.95, "max_seconds": 5}
     explanation = explained(
         model,
         whole,
@@ -243,10 +241,10 @@ def test_graphs_of_a_batch_have_masks_on_all_nodes_and_edges(edges):
         index=2,
         edges=edges,
         kwargs={"batch_dict": batch_dict},
-        **given,
+        tau=0.95,
     )
     keep = ("nodes", "features", *(["edges"] if edges else []))
-    found = Zorro.of_graphs(model, graphs, keep=keep, **given).explain(2)
+    found = Zorro.of_graphs(model, graphs, keep=keep, tau=0.95).explain(2)
     assert explanation.zorro[2].selected == found.selected
     for name in whole.node_types:
         first = sum(graph[name].num_nodes for graph in graphs[:2])
@@ -281,14 +279,12 @@ def test_attributes_follow_into_graphs_of_a_batch():
         nodes=None,
         edges="object",
         kwargs=further,
-        max_seconds=5,
     )
     same = Zorro.of_graphs(
         Weighted(),
         graphs,
         model_kwargs={"edge_attr_dict": "edge_attr"},
         keep=("edges",),
-        max_seconds=5,
     ).explain(3)
     assert explanation.zorro[3].selected == same.selected
 
