@@ -1,9 +1,8 @@
 """Whenever a limit ends a search, an explanation comes back and says so."""
 
 from collections.abc import Callable
-from typing import Any
-
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
