@@ -251,7 +251,7 @@ def test_links_between_types():
         model, data, ("author", "likes", "venue"), threshold=0.0, check="whole", max_seconds=20
     )
     found = zorro.explain((3, 2))
-    logit = float(model(data.x_dict, data.edge_index_dict, torch.tensor([[3], [2]])))
+    logit = model(data.x_dict, data.edge_index_dict, torch.tensor([[3], [2]])).item()
     assert found.predicted_class == int(logit > 0)
     assert found.query.asked == (3, 2)
     assert "author–venue 3–2" in repr(found)
