@@ -12,8 +12,8 @@ from torch.nn import functional
 from torch_geometric import nn as pyg
 from torch_geometric.data import Batch, Data
 
+from honesty_audit import gated, many_graphs
 from honesty_audit import graph_models as kinds
-from honesty_audit import many_graphs
 from honesty_audit.graph_models import HIDDEN
 from honesty_audit.many_graphs import MakeGraphs
 from honesty_audit.plain_loop import Model, count_hits_of_graph, evaluating, margins
@@ -324,6 +324,14 @@ GRAPH_ZOO = [
     ),
     GraphEntry(
         "graphs: forgets the batch", _sets.categories, kinds.ForgetsTheBatch, epochs=4, quick=True
+    ),
+    GraphEntry(
+        "graphs: a gate that opens beside a set",
+        gated.rings,
+        lambda features, classes: gated.GatedByAll(of_nodes=False),
+        options={"keep": ("nodes",), "max_evaluations": 100_000},
+        epochs=0,
+        quick=True,
     ),
     GraphEntry("graphs: counts nodes", _sets.categories, kinds.CountsNodes, options=NODES),
     GraphEntry("graphs: no edges", _sets.categories, kinds.Perceptron),

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric import nn as pyg
 
-from honesty_audit import graphs, hand_written, layered, whole_graph
+from honesty_audit import gated, graphs, hand_written, layered, whole_graph
 from honesty_audit.casting import in_precision
 from honesty_audit.graphs import CLASSES, Graph, MakeGraph
 from honesty_audit.plain_loop import Model, count_hits, evaluating, margins
@@ -436,6 +436,13 @@ WHOLE_GRAPH = [
     Entry("DiffGroupNorm", graphs.dense, _normed(lambda: pyg.DiffGroupNorm(HIDDEN, 3))),
     Entry("columns standardised over nodes", graphs.dense, _sized(whole_graph.Standardised)),
     Entry("global mean", graphs.citation, _sized(whole_graph.GlobalPool, pool=_mean), quick=True),
+    Entry(
+        "a gate that opens beside a set",
+        gated.ring,
+        lambda graph: gated.GatedByAll(of_nodes=True),
+        options={"keep": ("nodes",), "max_evaluations": 100_000},
+        epochs=0,
+    ),
     Entry("global max", graphs.dense, _sized(whole_graph.GlobalPool, pool=_max)),
     Entry("virtual node", graphs.citation, _sized(whole_graph.VirtualNode)),
     Entry("virtual node, several components", graphs.components, _sized(whole_graph.VirtualNode)),

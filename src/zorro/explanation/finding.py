@@ -9,6 +9,7 @@ from dataclasses import replace
 from zorro.cut import ComputationalGraph
 from zorro.cut.usable import refuse_within_rounding
 from zorro.elements import Selection
+from zorro.evaluation.evaluator import Evaluator
 from zorro.explanation.explanation import Explanation
 from zorro.explanation.making import explanation_of
 from zorro.preparing.ready import Ready
@@ -97,12 +98,24 @@ def _told(
     ready: Ready, inquiry: Inquiry, decision: Decision, result: SearchResult, budget: Budget
 ) -> Explanation:
     """Return a search's result, tested once more, which is done even if there is no time left."""
-    with inquiry.budget.unheeded(), budget.unheeded():
-        sure = guarded(ready.source, inquiry.graph, inquiry.sampler.last, result.found.selection)
+    sampler, selection = inquiry.sampler, result.found.selection
     reading = ready.bench.predictor.reading
-    return explanation_of(
-        result, sure, decision, inquiry.sampler, ready.parameters, budget, reading
-    )
+
+    def guarded_once_more(graph: ComputationalGraph, evaluator: Evaluator) -> ComputationalGraph:
+        with inquiry.budget.unheeded(), budget.unheeded():
+            return guarded(ready.source, graph, evaluator, selection)
+
+    def told(graph: ComputationalGraph) -> Explanation:
+        return explanation_of(result, graph, decision, sampler, ready.parameters, budget, reading)
+
+    proved_on = sampler.last
+    sure = guarded_once_more(inquiry.graph, proved_on)
+    explanation = told(sure)
+    if sampler.counted_last is proved_on:
+        return explanation
+    # Its fidelity was measured on other samples, perhaps few of them: these are compared too.
+    measured = guarded_once_more(sure, sampler.counted_last)
+    return explanation if measured is sure else told(measured)
 
 
 def _repeats(selection: Selection, other: Selection, asked: Parameters, distinct: bool) -> bool:

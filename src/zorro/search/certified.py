@@ -81,6 +81,7 @@ class Sampler:
         self._counted: list[Evaluator] = []
         self._evaluations = 0
         self._last: Evaluator | None = None
+        self._counted_last: Evaluator | None = None
 
     def seen(self, samples: range, *, limited: bool = True) -> Evaluator:
         """Return an evaluator on samples that are a search's."""
@@ -105,6 +106,7 @@ class Sampler:
 
     def hits(self, evaluator: Evaluator, selection: Selection) -> Tensor:
         """Return for each of an evaluator's samples whether it counts for a claim, (S,) bool."""
+        self._counted_last = evaluator
         return evaluator.event.happens(self._scores(evaluator, selection))
 
     @property
@@ -112,6 +114,11 @@ class Sampler:
         """The evaluator that was made last, a certificate's if there is one."""
         assert self._last is not None
         return self._last
+
+    @property
+    def counted_last(self) -> Evaluator:
+        """The evaluator whose samples were counted last for a claim, or any if none were."""
+        return self.last if self._counted_last is None else self._counted_last
 
     @property
     def evaluations(self) -> int:
