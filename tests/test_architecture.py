@@ -41,7 +41,8 @@ INSIDE = {
     ),
     "elements": "types space selection groups edges",
     "question": "agreement event query decision readout asking reading parameters options",
-    "evaluation": "evidence estimate evaluator toggles batched traced choice bench",
+    "evaluation": "evidence estimate evaluator toggles batched traced recorded choice bench",
+    "evaluation.recorded": "recording rules slicing linear program",
     "evaluation.traced": (
         "unserved missed presence seen change terms feature_view looked_up edges attention heard "
         "plan patterns tables rows typed layers program tabulating tracer entries_of_columns "

@@ -150,6 +150,7 @@ def test_what_is_no_word_of_the_models_backward_pass_is_raised_on(graph, error):
 @pytest.mark.parametrize("evaluator", ["traced", "any-model"])
 def test_layers_that_a_backward_pass_runs_again_are_in_eval_mode(graph, evaluator):
     model = Recomputed().train()
+    assert model.norm.running_mean is not None
     mean = model.norm.running_mean.clone()
     found = Zorro(model, *graph, evaluator=evaluator, **QUICK).explain(QUERY)
     expected = Zorro(Net(), *graph, evaluator=evaluator, **QUICK).explain(QUERY)
@@ -162,10 +163,11 @@ def test_layers_that_a_backward_pass_runs_again_are_in_eval_mode(graph, evaluato
 @pytest.mark.parametrize("name", ["grad", "grad-input", "soft-zorro", "gnnexplainer"])
 def test_methods_that_need_a_gradient_say_so(graph, name):
     subjects = Subjects(RaisesWhenBackward(), *graph)
-    options: dict[str, Any] = {
+    every: dict[str, dict[str, Any]] = {
         "soft-zorro": {"noise": subjects.noise, "epochs": 2},
         "gnnexplainer": {"epochs": 2},
-    }.get(name, {})
+    }
+    options = every.get(name, {})
     with pytest.raises(ModelError, match=r"gives no gradient, .* raised IndexError: none"):
         build(name, **options).explain(subjects.of(QUERY))
 

@@ -194,7 +194,7 @@ def test_what_is_far_away_decides_though_scores_lie_far_from_zero(far, dtype):
     graph = cast(graphs.dense(SIZE), dtype)
     model = offset_models.Decided(far, offset=4.0, margin=0.0625).to(dtype)
     node = int((graph.x[:, 2] < 0).nonzero()[2])
-    kept = {"nodes": (node,), "features": range(graph.features)}
+    kept: dict[str, Any] = {"nodes": (node,), "features": range(graph.features)}
     hits = count_hits(model, graph.x, graph.edge_index, node, samples=400, seed=0, **kept)
     assert binomtest(hits, 400, 0.5).pvalue > 1e-4
     with torch.no_grad():

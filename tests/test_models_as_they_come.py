@@ -334,7 +334,7 @@ class AsksForGradients(Net):
 
 
 @pytest.mark.parametrize("evaluator", ["traced", "any-model"])
-def test_claims_are_about_the_model_without_gradients(net, graph, evaluator):
+def test_claims_are_about_the_model_without_gradients(net, graph: tuple[Any, Any], evaluator):
     model = AsksForGradients().eval()
     model.load_state_dict(net.state_dict())
     found = Zorro(model, *graph, evaluator=evaluator, **QUICK).explain(QUERY)

@@ -148,7 +148,7 @@ def several(nodes: int) -> Graph:
     draw = torch.Generator().manual_seed(7)
     pairs = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
     first = torch.randint(3, (pairs.size(1),), generator=draw)
-    links = torch.cat([pairs, pairs[:, torch.arange(pairs.size(1)) % 3 > 0]], dim=1)
+    links = torch.cat([pairs, pairs[:, ::2]], dim=1)
     types = torch.cat([first, (first[::2] + 1) % 3])
     edge_index = torch.cat([links, links.flip(0)], dim=1)
     return replace(graph, edge_index=edge_index, kwargs={"edge_type": types.repeat(2)})

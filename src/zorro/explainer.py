@@ -105,8 +105,9 @@ class Zorro:
             extracted graph moves the output. `"none"` takes the cut as it is. `"auto"` is local
             for sparse features, which many models cannot take whole, and for stored graphs, on
             which `"whole"` is refused; for dense features it is whole.
-        evaluator: `"auto"` traces the model where it can, which is much faster, and runs it where
-            it cannot; `"any-model"` always runs it; `"traced"` raises where it cannot trace.
+        evaluator: `"auto"` traces the model where it can, or evaluates a recording of its
+            operations, both of which are much faster, and runs it where it can do neither;
+            `"any-model"` always runs it; `"traced"` raises where it cannot trace.
         memory: bytes that an evaluation may take; a quarter of what is free when None. On a CPU it
             takes no more than 512 MB where it can do with less.
         threshold: where a one-column model separates class 0 from class 1: 0.0 for the logit of

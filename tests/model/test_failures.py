@@ -31,7 +31,7 @@ class LateAssertionError(AssertionError):
 
 def failing(errors):
     """Return what raises errors in turn, None being none, and counts its calls."""
-    calls = []
+    calls: list[None] = []
 
     def compute():
         calls.append(None)

@@ -1,6 +1,7 @@
 """Whenever a limit ends a search, an explanation comes back and says so."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -37,13 +38,13 @@ class OneLayer(nn.Module):
 
 
 class OfLinks(OfNodes):
-    def forward(self, x, edge_index, edge_label_index):
+    def forward(self, x, edge_index, edge_label_index):  # type: ignore[override]
         h = super().forward(x, edge_index)
         return (h[edge_label_index[0]] * h[edge_label_index[1]]).sum(-1)
 
 
 class OfGraphs(OfNodes):
-    def forward(self, x, edge_index, batch):
+    def forward(self, x, edge_index, batch):  # type: ignore[override]
         return global_add_pool(super().forward(x, edge_index), batch)
 
 
@@ -94,14 +95,17 @@ def test_evaluations_may_run_out_at_any_count(explained, keep, beyond_chance):
         check(explained(**options, max_evaluations=count), finished)
 
 
+def _is_used_up(left, budget):
+    return next(left, None) is None
+
+
 @pytest.mark.parametrize("beyond_chance", [False, True])
 def test_time_may_run_out_at_any_look_at_the_clock(explained, beyond_chance, monkeypatch):
     finished = explained(beyond_chance=beyond_chance, max_evaluations=20_000)
     for looks in (*range(8), 12, 20, 40):
         left = iter(range(looks))
-        monkeypatch.setattr(
-            Budget, "is_time_up", property(lambda self, left=left: next(left, None) is None)
-        )
+        is_up = property(partial(_is_used_up, left))
+        monkeypatch.setattr(Budget, "is_time_up", is_up)
         explanation = explained(beyond_chance=beyond_chance, max_evaluations=20_000)
         check(explanation, finished)
         if explanation.chance is not None:

@@ -1,4 +1,4 @@
-"""Which evaluator serves a query: the traced one where it can, the any-model one elsewhere."""
+"""Which evaluator serves a query: of a trace, of a recording, or of the model as it is."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from zorro.elements import Space
 from zorro.errors import ModelError
 from zorro.evaluation.batched import BatchedEvaluator, Copies
 from zorro.evaluation.evaluator import Evaluator, do_nothing
+from zorro.evaluation.recorded.program import RecordedProgram
+from zorro.evaluation.recorded.recording import NotRecordedError
 from zorro.evaluation.traced import Program, TracedEvaluator, Unserved, trace
 from zorro.evaluation.traced.check import check
 from zorro.evaluation.traced.unserved import unless_it_fails
@@ -37,7 +39,7 @@ class EvaluatorChoice:
 
     Args:
         predictor: the model.
-        wanted: `"auto"`; `"any-model"` never traces; `"traced"` raises where it cannot.
+        wanted: `"auto"`; `"any-model"` runs the model; `"traced"` raises where it cannot trace.
         memory: bytes that an evaluation may take.
     """
 
@@ -141,7 +143,33 @@ class EvaluatorChoice:
             except Unserved as unserved:
                 program, reason = None, str(unserved)
                 self._refuse_or_log(graph, reason)
+        if program is None and self._wanted == "auto" and edges is None:
+            program, reason = self._recorded(graph, draws, event, reason)
         self._checked = (graph, program, reason)
+        return program, reason
+
+    def _recorded(
+        self, graph: ComputationalGraph, draws: Draws, event: Event | None, reason: str
+    ) -> tuple[Program | None, str]:
+        """Return a recording of the model's run on a query, compared with the model, or why not.
+
+        Args:
+            graph: of the query.
+            draws: the noise.
+            event: what counts as a hit.
+            reason: that the model is not traced.
+        """
+        try:
+            if not graph.x.is_floating_point() or holds_inference_tensors(self._predictor.model):
+                raise NotRecordedError("it gives no gradient")
+            program = unless_it_fails(
+                lambda: RecordedProgram(self._predictor, graph),
+                what="its run failed when recorded",
+            )
+            check(self._predictor, program, graph, draws, event, memory=self._memory)
+        except (Unserved, NotRecordedError) as why_not:
+            logger.info("%s: not recorded, since %s", graph.asked, why_not)
+            return None, f"{reason}; it is not recorded either: {why_not}"
         return program, reason
 
     def _forget_if_changed(self) -> None:

@@ -100,7 +100,7 @@ class Explanation:
         status: how far the claim goes.
         parameters: what was asked for.
         graph: where the query was evaluated.
-        evaluator: which one, `"traced"` or `"any-model"`.
+        evaluator: which one, `"traced"`, `"recorded"` or `"any-model"`.
         evaluations: how many perturbed inputs were run.
         seconds: that it took.
         version: of zorro.

@@ -105,8 +105,6 @@ class TracedEvaluator(Evaluator):
         known: what noise gives with nothing selected, where that has been computed.
     """
 
-    name = "traced"
-
     def __init__(
         self,
         predictor: Predictor,
@@ -122,6 +120,8 @@ class TracedEvaluator(Evaluator):
         known: _OfNoise | None = None,
     ) -> None:
         self.graph = graph
+        self.name = program.name
+        self.reason = batched.reason
         self.event = batched.event
         self.space = batched.space
         self._features_vary = redraws_features(self.space.kinds)

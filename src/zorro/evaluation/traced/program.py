@@ -100,6 +100,8 @@ class Program:
         edges_vary: whether inputs differ in which edges there are.
     """
 
+    name = "traced"
+
     def __init__(
         self,
         model: nn.Module,
