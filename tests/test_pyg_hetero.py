@@ -193,7 +193,7 @@ def test_values_and_a_part_of_what_the_model_returns():
     model = Convolved(data)  # returns a dictionary
     config = {"mode": "regression", "task_level": "node"}
     explanation = explained(model, data, config=config, output="author", tolerance=0.5)
-    value = float(model(data.x_dict, data.edge_index_dict)["author"][3, 0])
+    value = model(data.x_dict, data.edge_index_dict)["author"][3, 0].item()
     assert explanation.zorro[3].value.value == pytest.approx(value, abs=1e-5)
     target = model(data.x_dict, data.edge_index_dict)["author"].argmax(-1)
     same = explained(model, data, kind="phenomenon", output="author", target=target)
