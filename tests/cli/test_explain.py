@@ -89,7 +89,10 @@ def test_table_shows_prediction_truth_size_and_selection(run, graph, tmp_path, c
         row = next(row for row in rows if row[:1] == [str(node)])
         assert row[1:4] == [str(e.predicted_class), label, mark]
         assert row[4:7] == [str(len(e.nodes)), "×", str(len(e.features))]
-        assert float(row[7]) == pytest.approx(e.fidelity.value, abs=0.005)
+        assert e.bound is not None
+        assert (row[7], float(row[8])) == ("≥", pytest.approx(e.bound, abs=0.01))
+        assert float(row[8]) <= e.bound
+        assert float(row[9]) == pytest.approx(e.fidelity.value, abs=0.005)
         selected = next(row for row in rows[::-1] if row[:1] == [str(node)])
         listed = [int(word.strip(",")) for word in selected[1:]]
         assert listed == [id for kind in e.selected for (id,) in e.ordered(kind)]
@@ -97,15 +100,15 @@ def test_table_shows_prediction_truth_size_and_selection(run, graph, tmp_path, c
     assert "2 of 3 predictions are right." in result.out
 
 
-def test_sets_that_fail_on_fresh_samples_are_named(run, checkpoint, tmp_path):
+def test_sets_that_fail_on_held_out_samples_are_named(run, checkpoint, tmp_path):
     out = tmp_path / "out"
     words = ["--checkpoint", checkpoint, "--nodes", "all", "--tau", 0.9, "--samples", 3]
-    words += ["--engine", "in-process"]
+    words += ["--engine", "in-process", "--no-certify"]
     result = run("explain", *words, "--fresh-samples", 60, "--out", out)
     assert result.code == 0, result.err
     below = [e.node for e in read(out) if e.fidelity.value <= 0.9]
     assert 0 < len(below) < 40
-    assert f"{40 - len(below)} of 40 sets exceed τ on unseen samples; not for: {below[0]}, " in (
+    assert f"{40 - len(below)} of 40 sets exceed τ on held-out samples; not for: {below[0]}, " in (
         result.out
     )
 

@@ -49,7 +49,7 @@ def test_long_names_leave_room_for_what_is_claimed(run, checkpoint, tmp_path):
     names = ("--node-names", "nodes.txt", "--class-names", "classes.txt")
     result = run("explain", "--checkpoint", checkpoint, "--nodes", "5,25", *names)
     assert result.code == 0, result.err
-    _, rows = result.out.split("fidelity [95%]", 1)
+    _, rows = result.out.split("estimated [95%]", 1)
     assert "search" in rows.splitlines()[0]
     five = next(line for line in rows.splitlines() if "volume 5 " in line)
     assert "small ✓" in five

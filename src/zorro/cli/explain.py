@@ -127,8 +127,8 @@ def explain(
     fresh_samples: Annotated[
         int | None,
         typer.Option(
-            help="Further samples, unseen by the search, that measure the fidelity. "
-            "Without it those of the certificate do, or 1,000 where there is none."
+            help="Held-out samples, which neither search nor certificate has seen, that measure "
+            "the fidelity; without it up to 200 beside a certificate, or 1,000 where there is none."
         ),
     ] = None,
     keep: Annotated[

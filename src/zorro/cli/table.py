@@ -23,7 +23,7 @@ from zorro.elements import (
 )
 from zorro.errors import TROUBLESHOOTING
 from zorro.explanation.typed import listed_by_type
-from zorro.explanation.written import interval, shortened
+from zorro.explanation.written import at_least, interval, shortened
 from zorro.graph.names import LINK_CLASSES, Labels, LabelsByType, Names, label
 from zorro.question import Level
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _CLASSES: Mapping[Level, Labels] = {"link": LINK_CLASSES}
 _RIGHT, _WRONG = " ✓", " ✗"
 _STYLES = {_RIGHT: "green", _WRONG: "red", "": ""}
-_BESIDE_NAMES = 72  # characters of a row that are no names
+_BESIDE_NAMES = 82  # characters of a row that are no names
 _SHORTEST = 12  # to which names are cut
 _MOST_OF_A_NAME = 40
 _MOST_SHOWN_IN_FULL = 10
@@ -61,7 +61,7 @@ def show(
     if not explanations:
         return
     parts: list[RenderableType] = [
-        _heading(description, explanations[0]),
+        _heading(description, explanations),
         _overview(explanations, known, console.width),
     ]
     if len(explanations) <= _MOST_SHOWN_IN_FULL:
@@ -72,20 +72,18 @@ def show(
         show_fitted(part, console)
 
 
-def _heading(description: str, first: Explanation) -> str:
-    p = first.parameters
+def _heading(description: str, explanations: Sequence[Explanation]) -> str:
+    p = explanations[0].parameters
     claim = (
         "" if p.delta is None else f", certified with {1 - p.delta:.0%} confidence on unseen ones"
     )
-    if p.fresh_samples is None and p.delta is not None:
-        unseen = "these"
-    else:
-        unseen = f"{p.fresh_samples or first.fidelity.samples} fresh samples"
+    held_out = sorted({e.fidelity.samples for e in explanations})
+    counts = " to ".join(str(count) for count in dict.fromkeys([held_out[0], held_out[-1]]))
     return (
         f"{description}\n"
         f"{p.search} search (k = {p.k or 'all'}) for a fidelity above τ = {p.tau:g} on {p.samples} "
-        f"samples{_noise(p)}, seed {p.seed}{claim}; fidelity measured on "
-        f"{unseen}"
+        f"samples{_noise(p)}, seed {p.seed}{claim}; "
+        f"estimated on {counts} held-out ones"
     )
 
 
@@ -95,7 +93,8 @@ def _overview(explanations: Sequence[Explanation], known: Known, width: int) -> 
     kind, size = explanations[0].query.kind, " × ".join(explanations[0].selected)
     for header in (kind, "predicted", "truth", size):
         table.add_column(header, justify="right", no_wrap=header != size)
-    table.add_column(f"fidelity [{confidence:.0%}]", no_wrap=True)
+    table.add_column("fidelity", no_wrap=True)
+    table.add_column(f"estimated [{confidence:.0%}]", no_wrap=True)
     table.add_column("search")
     table.add_column("seconds", justify="right", no_wrap=True)
     named = [
@@ -111,6 +110,7 @@ def _overview(explanations: Sequence[Explanation], known: Known, width: int) -> 
             shortened(predicted, most),
             Text(f"{shortened(truth, most)}{mark}", style=_STYLES[mark]),
             " × ".join(str(len(e.elements(kind))) for kind in e.selected),
+            "" if e.bound is None else at_least(e.bound),
             interval(e.fidelity),
             e.status,
             f"{e.seconds:.1f}",
@@ -251,12 +251,15 @@ def _summary(explanations: Sequence[Explanation], truth: Mapping[int, float] | N
         kinds = explanations[0].selected
         sizes = {kind: median(len(e.elements(kind)) for e in explanations) for kind in kinds}
         lines.append(f"The median size is {sizes_in_words(sizes)}.")
-    below = [e.query.label for e in explanations if e.fidelity.value <= e.parameters.tau]
-    share = f"{count - len(below)} of {count} sets exceed τ on unseen samples"
-    lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
+    certified = sum(e.certified for e in explanations)
     if any(e.certificate is not None for e in explanations):
-        certified = sum(e.certified for e in explanations)
         lines.append(f"{certified} of {count} are certified.")
+    others = [e for e in explanations if not e.certified]
+    if others:
+        below = [e.query.label for e in others if e.fidelity.value <= e.parameters.tau]
+        which = "others" if certified else "sets"
+        share = f"{len(others) - len(below)} of {len(others)} {which} exceed τ on held-out samples"
+        lines.append(f"{share}; not for: {_listed(below)}." if below else f"{share}.")
     for status in EXPLAINED_IN_DOCS:
         having = [e.query.label for e in explanations if e.status == status]
         if having:

@@ -54,7 +54,7 @@ Status = Literal[
     "everything needed",
     "budget exhausted",
 ]
-FORMAT = 5  # of what is written
+FORMAT = 6  # of what is written
 MaskType = Literal["attributes", "object", "common_attributes"]
 
 
@@ -64,9 +64,9 @@ class Explanation:
 
     With the features `features` of the nodes `nodes` at their true values and everything else in
     the computational graph replaced by noise, the model keeps its prediction with probability
-    `fidelity`, measured on samples that the search has not seen: those of the certificate, or
-    further ones, as `fidelity.rests_on` says. `search_fidelity` is the share on the samples that
-    the set was chosen by. With a contrast, "keeps its prediction" reads "still
+    `bound` at least, where that was shown. `fidelity` is the estimate on held-out samples, which
+    neither the search nor the certificate has seen; `search_fidelity` is the share on the samples
+    that the set was chosen by. With a contrast, "keeps its prediction" reads "still
     prefers the predicted class to the other" or "still does not predict the other".
 
     `status` says how far the claim goes: `"certified"` (`certificate` has the proof), `"reached"`
@@ -83,7 +83,7 @@ class Explanation:
     >>> found = Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
     >>> found.nodes, found.features, found.predicted_class
     ((0,), (0, 1), 1)
-    >>> found.status, found.certificate.bound > 0.85
+    >>> found.status, found.bound > 0.85
     ('certified', True)
     >>> Explanation.from_json(found.to_json()) == found
     True
@@ -95,7 +95,7 @@ class Explanation:
         selected: the set, by kind (`"nodes"`, `"features"`, …): ids, ascending; kinds that were not
             selectable are left out.
         steps: of the search, in order.
-        fidelity: on samples that the search has not seen.
+        fidelity: on held-out samples, a number that was fixed before.
         search_fidelity: on the samples that the set was chosen by.
         status: how far the claim goes.
         parameters: what was asked for.
@@ -255,6 +255,15 @@ class Explanation:
         """Whether the fidelity was shown to be at least τ, with all else redrawn."""
         shown = self.certificate is not None and self.certificate.certified
         return shown and self.status != "conditional"
+
+    @property
+    def bound(self) -> float | None:
+        """What the fidelity is at least, with the certificate's confidence; None if not certified.
+
+        The certificate's samples say it, which are others than those of `fidelity`: an estimate on
+        few samples may lie below it by chance.
+        """
+        return self.certificate.shown if self.certificate and self.certified else None
 
     @property
     def caveat(self) -> str | None:

@@ -111,7 +111,7 @@ def _told(
     proved_on = sampler.last
     sure = guarded_once_more(inquiry.graph, proved_on)
     explanation = told(sure)
-    if sampler.counted_last is proved_on:
+    if sampler.counted_last is proved_on or (result.certificate and result.certificate.certified):
         return explanation
     # Its fidelity was measured on other samples, perhaps few of them: these are compared too.
     measured = guarded_once_more(sure, sampler.counted_last)

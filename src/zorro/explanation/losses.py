@@ -88,7 +88,7 @@ class Losses:
 
 
 def losses_of(
-    evaluators: Iterable[Evaluator],
+    held_out: Iterable[tuple[Evaluator, Tensor]],
     selection: Selection,
     graph: ComputationalGraph,
     *,
@@ -100,7 +100,8 @@ def losses_of(
     Where two are worth the same, that comes first which the search added first.
 
     Args:
-        evaluators: of the query, each on some samples that nobody has seen.
+        held_out: evaluators of the query, each on some samples that nobody has seen, and on which
+            of them the set keeps the answer, (S,) bool.
         selection: the set.
         graph: of the query.
         confidence: of the intervals.
@@ -112,10 +113,10 @@ def losses_of(
         kind: torch.zeros(2, len(places), dtype=torch.long) for kind, places in members.items()
     }
     samples = 0
-    for evaluator in evaluators:
+    for evaluator, stays in held_out:
         samples += evaluator.samples
         for kind, places in members.items():
-            counts[kind] += _counted(evaluator, selection, kind, places)
+            counts[kind] += _counted(evaluator, stays, selection, kind, places)
     of: dict[str, tuple[Loss, ...]] = {}
     for kind, places in members.items():
         each = list(zip(places.tolist(), *counts[kind].tolist(), strict=True))
@@ -127,9 +128,10 @@ def losses_of(
     return Losses(samples, confidence, of)
 
 
-def _counted(evaluator: Evaluator, selection: Selection, kind: Kind, places: Tensor) -> Tensor:
+def _counted(
+    evaluator: Evaluator, stays: Tensor, selection: Selection, kind: Kind, places: Tensor
+) -> Tensor:
     """Return in how many samples each element breaks the answer, and in how many it mends it."""
-    stays = evaluator.hits(selection)  # (S,)
     found = [torch.zeros(2, 0, dtype=torch.long)]
     for some in torch.split(places, _AT_ONCE):
         if not some.numel():

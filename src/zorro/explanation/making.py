@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import time
 from collections.abc import Iterator
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from zorro.cut import ComputationalGraph
 from zorro.elements import EDGES, Element, Selection, Space
 from zorro.elements.edges import Member
 from zorro.evaluation.estimate import FidelityEstimate
+from zorro.evaluation.evaluator import Evaluator
 from zorro.evaluation.evidence import hits_needed
 from zorro.explanation.explanation import Explanation, Status
 from zorro.explanation.losses import SAMPLES, Losses, losses_of
@@ -22,12 +25,14 @@ from zorro.question.decision import Decision, StaysAhead, StaysWithin, Versus
 from zorro.question.parameters import Parameters
 from zorro.question.reading import Label, Reading
 from zorro.search import Budget, BudgetSpent, Move, Sampler, SearchResult
-from zorro.search.inquiry import fresh_samples
+from zorro.search.inquiry import FRESH, fresh_samples
 from zorro.version import __version__
 
 _DUAL = 400  # samples from which it is told what tolerance would have been enough
 _FEW_ELEMENTS = 20  # of a set whose losses are told from all samples, whatever the search took
 _FEWEST_FOR_LOSSES = 50  # samples from which it is told what elements are worth
+_OF_NOTHING = 100  # samples on which an empty set is measured, whose search takes little
+_SHARE = 4  # of a certificate's samples: one in so many is held out beside
 _FEWEST = 8  # samples that are measured even if there is no time
 
 
@@ -52,59 +57,99 @@ def explanation_of(
         reading: what the model's output means.
     """
     found = result.found
-    explanation = Explanation(
+    fidelity, losses = _measured(result, graph, sampler, asked)
+    return Explanation(
         query=graph.asked,
         **_answer(graph, decision, reading),
         selected=_selected(found.selection, graph),
         steps=tuple(_step(move, found.selection.space, graph) for move in found.moves),
-        fidelity=_fidelity(result, sampler, asked),
+        fidelity=fidelity,
         search_fidelity=FidelityEstimate(found.hits, found.samples, asked.confidence),
         status=_status(result, graph),
         parameters=asked,
         graph=_summary(graph, found.selection.space),
         evaluator=sampler.last.name,
         evaluator_reason=sampler.last.reason,
+        value=_value(result, graph, decision, sampler, asked),
         evaluations=sampler.evaluations,
         seconds=time.perf_counter() - budget.started,
         version=__version__,
         certificate=result.certificate,
         versus=decision if isinstance(decision, Versus) else None,
         chance=result.chance,
-        value=_value(result, graph, decision, sampler, asked),
         types=graph.types,
+        losses=losses,
     )
-    losses = _losses(result, graph, sampler, asked)
-    spent = time.perf_counter() - budget.started
-    return dataclasses.replace(explanation, losses=losses, seconds=spent)
 
 
-def _losses(
+def _measured(
     result: SearchResult, graph: ComputationalGraph, sampler: Sampler, asked: Parameters
-) -> Losses | None:
-    """Return what each element is worth to the set; None of huge sets, and if time is up.
+) -> tuple[FidelityEstimate, Losses | None]:
+    """Return the fidelity on held-out samples, and on the first of them what elements are worth.
 
-    Of large sets it is told from fewer samples, so that it takes a third of the search's work.
+    Neither the search nor a certificate has these samples, and how many they are does not depend
+    on what they show: the share of hits is above the fidelity as often as below. A certificate's
+    own share is not, which ends when it is high enough. As many are looked at as there is time
+    for, and some if there is none.
+    """
+    selection = result.found.selection
+    held_out = range(asked.samples, asked.samples + _held_out(result, asked))
+    stays: list[Tensor] = []
+
+    def looked_at(evaluator: Evaluator) -> tuple[Evaluator, Tensor]:
+        stays.append(sampler.hits(evaluator, selection))
+        return evaluator, stays[-1]
+
+    losses = None
+    first = held_out[: _samples_of_losses(result, sampler, asked)]
+    with contextlib.suppress(BudgetSpent):
+        parts = (first[at : at + asked.samples] for at in range(0, len(first), asked.samples))
+        if first:
+            moves = [
+                move.element
+                for move in result.found.moves
+                if move.added and move.element is not None
+            ]
+            losses = losses_of(
+                (looked_at(sampler.taking_out(part)) for part in parts),
+                selection,
+                graph,
+                confidence=asked.confidence,
+                added=moves,
+            )
+    samples = sum(map(len, stays))
+    with contextlib.suppress(BudgetSpent):
+        for part in _parts(held_out[samples:], asked.max_seconds):
+            looked_at(sampler.fixed(part, limited=bool(stays)))
+    hits = torch.cat(stays)
+    return FidelityEstimate(int(hits.sum()), hits.numel(), asked.confidence), losses
+
+
+def _held_out(result: SearchResult, asked: Parameters) -> int:
+    """Return on how many samples the fidelity is measured, if there is time.
+
+    Beside a certificate a quarter of its samples are enough, and where elements are compared
+    anyway as many as that takes; many where the bound is near, and the estimate is to tell more.
+    """
+    certificate = result.certificate
+    if asked.fresh_samples is not None or certificate is None or not certificate.certified:
+        return fresh_samples(asked)
+    least = _OF_NOTHING if result.found.selection.is_blank else SAMPLES
+    return min(FRESH, max(least, certificate.samples // _SHARE))
+
+
+def _samples_of_losses(result: SearchResult, sampler: Sampler, asked: Parameters) -> int:
+    """Return on how many samples it is told what elements are worth; 0 of huge sets.
+
+    Of large sets on fewer, so that it takes a third of the search's work.
     """
     selection = result.found.selection
     count = sum(int(mask.sum()) for mask in selection.masks.values())
     worth = max(_FEW_ELEMENTS * SAMPLES, sampler.evaluations // 3)
     samples = min(SAMPLES, fresh_samples(asked), worth // max(1, count))
     if count == 0 or samples < _FEWEST_FOR_LOSSES or not result.finished:
-        return None
-    first, size = asked.samples, asked.samples  # as many at a time as the search has held
-    last = first + samples  # no certificate has these
-    parts = (range(at, min(at + size, last)) for at in range(first, last, size))
-    moves = [move.element for move in result.found.moves if move.added and move.element is not None]
-    try:
-        return losses_of(
-            (sampler.taking_out(part) for part in parts),
-            selection,
-            graph,
-            confidence=asked.confidence,
-            added=moves,
-        )
-    except BudgetSpent:
-        return None
+        return 0
+    return samples
 
 
 def _answer(graph: ComputationalGraph, decision: Decision, reading: Reading) -> dict[str, Any]:
@@ -158,26 +203,6 @@ def _summary(graph: ComputationalGraph, space: Space) -> GraphSummary:
         edge_elements=space.sizes.get(EDGES),
         edge_inputs=tuple(sorted(graph.model_inputs.edge)),
     )
-
-
-def _fidelity(result: SearchResult, sampler: Sampler, asked: Parameters) -> FidelityEstimate:
-    """Return the fidelity on a certificate's samples, or on fresh ones as far as there is time.
-
-    Some are looked at even if there is none.
-    """
-    certificate = result.certificate
-    if asked.fresh_samples is None and result.is_tested and certificate is not None:
-        return FidelityEstimate(
-            certificate.hits, certificate.samples, asked.confidence, certificate.attempts
-        )
-    hits = samples = 0
-    fresh = range(asked.samples, asked.samples + fresh_samples(asked))
-    with contextlib.suppress(BudgetSpent):
-        for part in _parts(fresh, asked.max_seconds):
-            evaluator = sampler.fixed(part, limited=samples > 0)
-            hits += int(sampler.hits(evaluator, result.found.selection).sum())
-            samples += len(part)
-    return FidelityEstimate(hits, samples, asked.confidence)
 
 
 def _parts(samples: range, max_seconds: float | None) -> Iterator[range]:

@@ -10,7 +10,6 @@ import math
 
 from zorro.elements import EDGE_ATTRIBUTES, EDGES, FEATURES, KINDS, NODES, RELATIONS, TYPES
 from zorro.elements.space import BLOCKS
-from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation.explanation import Explanation
 from zorro.question.options import check_parameters
 from zorro.search.beyond_chance import claim_beyond
@@ -125,14 +124,6 @@ def _check_estimates(e: Explanation) -> None:
             raise ValueError(
                 f"{name}.confidence: expected {e.parameters.confidence}, got {part.confidence}"
             )
-        if part.attempts and (name != "fidelity" or not _is_certificates(e, part)):
-            raise ValueError(f"{name}.attempts: expected samples of the certificate, got others")
-
-
-def _is_certificates(e: Explanation, fidelity: FidelityEstimate) -> bool:
-    c = e.certificate
-    counts = (fidelity.hits, fidelity.samples, fidelity.attempts)
-    return c is not None and counts == (c.hits, c.samples, c.attempts)
 
 
 def _check_counts(name: str, hits: int, samples: int) -> None:
@@ -231,7 +222,7 @@ def _check_value(e: Explanation) -> None:
 def _check_losses(e: Explanation) -> None:
     if e.losses is None:
         return
-    samples = e.losses.samples
+    samples, misses = e.losses.samples, e.fidelity.samples - e.fidelity.hits
     if e.losses.confidence != e.parameters.confidence:
         raise ValueError(
             f"losses.confidence: expected {e.parameters.confidence}, got {e.losses.confidence}"
@@ -243,6 +234,8 @@ def _check_losses(e: Explanation) -> None:
             if min(loss.broken, loss.mended) < 0:
                 raise ValueError(f"losses.of.{kind}: expected counts from 0, got less")
             _check_counts(f"losses.of.{kind}", loss.broken + loss.mended, samples)
+            if loss.broken > e.fidelity.hits or loss.mended > misses:
+                raise ValueError(f"losses.of.{kind}: expected no more than the set has, got more")
         worth = [loss.broken - loss.mended for loss in losses]
         if worth != sorted(worth, reverse=True):
             raise ValueError(f"losses.of.{kind}: expected the largest first, got another order")

@@ -11,7 +11,7 @@ from zorro.evaluation.estimate import FidelityEstimate
 from zorro.explanation.explanation import Explanation
 from zorro.explanation.losses import ElementLoss
 from zorro.explanation.typed import TypedMembers, counted_by_type, listed_by_type
-from zorro.explanation.written import hundredths, interval, probability
+from zorro.explanation.written import at_least, hundredths, interval, probability
 from zorro.graph.names import Names, label
 from zorro.search.certificate import Certificate
 
@@ -21,8 +21,14 @@ def summary(explanation: Explanation) -> str:
     e = explanation
     return (
         f"Explanation({e.query} → {e.answer}{_against(e, Names())}: {_counts(e)}, fidelity "
-        f"{interval(e.fidelity)}, {e.status})"
+        f"{short_fidelity(e)}, {e.status})"
     )
+
+
+def short_fidelity(explanation: Explanation) -> str:
+    """Return the fidelity that was shown, or else the one that was measured with its interval."""
+    bound = explanation.bound
+    return interval(explanation.fidelity) if bound is None else at_least(bound)
 
 
 def described(explanation: Explanation, names: Names) -> str:
@@ -34,18 +40,14 @@ def described(explanation: Explanation, names: Names) -> str:
 
 def lines(explanation: Explanation, names: Names) -> list[tuple[str, str]]:
     """Return all that there is to say, each with what it is about."""
-    e, p, seen = explanation, explanation.parameters, explanation.search_fidelity
+    e, p = explanation, explanation.parameters
     return [
         (e.query.kind, e.query.label),
         ("prediction", f"{_answer(e, names)}{_against(e, names)}{_how_sure(e)}"),
         ("rests on", _counts(e)),
         *((_spelled(kind), _listed_kind(e, kind, names)) for kind in e.selected),
         *([("order", _order(e.losses.samples))] if e.losses else []),
-        (
-            "fidelity",
-            f"{interval(e.fidelity)} on {_measured_on(e.fidelity)} "
-            f"({hundredths(seen.value)} on the {seen.samples} of the search)",
-        ),
+        ("fidelity", _measured(e)),
         *([("by chance", _chance(e.chance, p.tau))] if e.chance else []),
         ("status", f"{e.status} (τ = {p.tau:g}, search {p.search!r}, {_redrawn(e)})"),
         *([("but", e.caveat)] if e.caveat else []),
@@ -130,10 +132,15 @@ def _order(samples: int) -> str:
     )
 
 
-def _measured_on(fidelity: FidelityEstimate) -> str:
-    if fidelity.attempts:
-        return f"the certificate's {fidelity.samples} samples"
-    return f"{fidelity.samples} fresh samples"
+def _measured(e: Explanation) -> str:
+    """Return what was shown of the fidelity, if anything was, and what was measured."""
+    shown, seen = "", e.search_fidelity
+    if e.bound is not None and e.certificate is not None:
+        shown = f"{at_least(e.bound, 3)} ({1 - e.certificate.delta:.0%} confidence), estimated "
+    return (
+        f"{shown}{interval(e.fidelity)} on {e.fidelity.samples} held-out samples "
+        f"({hundredths(seen.value)} on the {seen.samples} of the search)"
+    )
 
 
 def _chance(chance: FidelityEstimate, tau: float) -> str:
@@ -160,7 +167,7 @@ def _shown(e: Explanation, certificate: Certificate) -> str:
     if not certificate.certified:
         return f"{condition}none: a fidelity of {certificate.tau:g} was not shown ({of})"
     return (
-        f"{condition}the fidelity is at least {certificate.bound:.3f} with "
+        f"{condition}the fidelity is {at_least(certificate.shown, 3)} with "
         f"{1 - certificate.delta:.0%} confidence ({of})"
     )
 

@@ -6,6 +6,7 @@ import math
 
 from zorro.evaluation.estimate import FidelityEstimate
 
+_ROUNDING = 1e-9  # of what is a number with so many digits
 NBSP = "\N{NO-BREAK SPACE}"  # numbers do not part from what they count
 
 
@@ -28,6 +29,16 @@ def hundredths(value: float, *, signed: bool = False) -> str:
     """Return a number with two decimals."""
     short = rounded(value, 2) + 0.0  # no −0
     return f"{short:+.2f}" if signed else f"{short:.2f}"
+
+
+def at_least(bound: float, digits: int = 2) -> str:
+    """Return a lower bound, rounded down: what is written was shown.
+
+    >>> at_least(0.8567), at_least(0.85, 3)
+    ('≥ 0.85', '≥ 0.850')
+    """
+    scale = 10.0**digits
+    return f"≥ {math.floor(bound * scale + _ROUNDING) / scale:.{digits}f}"
 
 
 def probability(value: float) -> str:

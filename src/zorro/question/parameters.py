@@ -19,7 +19,7 @@ class Parameters:
     tau: float
     k: int | None
     samples: int
-    fresh_samples: int | None  # None: those of the certificate
+    fresh_samples: int | None  # None: as many as suffice
     confidence: float
     noise: str
     seed: int

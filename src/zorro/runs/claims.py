@@ -214,9 +214,10 @@ def _verdict(
 def _p_value(e: Explanation, certificate: Certificate, counted: Counted) -> float:
     """Return a p-value of all that an explanation records of its samples and what was counted."""
     new = counted.fidelity
-    each = [certificate_p_value(certificate, new.hits, new.samples)]
-    if not e.fidelity.attempts:  # measured on samples of its own
-        each.append(share_p_value(e.fidelity, new))
+    each = [
+        certificate_p_value(certificate, new.hits, new.samples),
+        share_p_value(e.fidelity, new),  # measured on samples of its own
+    ]
     if e.chance is not None and counted.chance is not None:
         each.append(share_p_value(e.chance, counted.chance))
     return min(1.0, len(each) * min(each))

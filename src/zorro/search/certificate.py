@@ -30,6 +30,11 @@ class Certificate:
     samples: int
     attempts: int
 
+    @property
+    def shown(self) -> float:
+        """The fidelity that the hits show, which is τ at least where that was shown."""
+        return max(self.tau, self.bound) if self.certified else self.bound
+
 
 def certificate_of(
     tau: float, delta: float, *, hits: int, samples: int, attempts: int

@@ -67,7 +67,7 @@ def test_without_names_kept_nodes_have_their_numbers(molecule, edges):
 
 def test_the_title_says_graph_and_only_what_sets_are_of(molecule, edges):
     title = plot.explanation(molecule, edges, class_names=["no", "yes", "maybe"]).texts[0]
-    assert title.get_text().startswith("graph 5 → yes\n2 nodes, fidelity 0.87")
+    assert title.get_text().startswith("graph 5 → yes\n2 nodes, fidelity ≥ 0.85")
 
 
 def test_other_figures_say_graph_too(molecule):

@@ -132,7 +132,7 @@ def test_hops_and_title_can_be_given(found, edge_index):
     assert len(figure.axes[0].patches) == 3
     assert [text.get_text() for text in figure.texts] == ["mine"]
     (title,) = plot.explanation(found, edge_index, class_names=["a", "b", "c"]).texts
-    assert title.get_text() == "node 0 → b\n3 nodes × 2 features, fidelity 0.87 [0.85, 0.89]"
+    assert title.get_text() == "node 0 → b\n3 nodes × 2 features, fidelity ≥ 0.85"
 
 
 def test_long_names_stay_inside_and_apart(found, edge_index, boxes_of):

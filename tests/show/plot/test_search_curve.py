@@ -43,7 +43,7 @@ def test_the_threshold_is_a_line(found):
     assert np.asarray(line.get_xdata()).tolist() == [0, 1]  # from side to side
 
 
-def test_the_fidelity_on_fresh_samples_stands_on_the_right_with_its_interval(found):
+def test_the_fidelity_on_held_out_samples_stands_on_the_right_with_its_interval(found):
     axes = plot.curve(found).axes[0]
     (bar,) = (each for each in axes.containers if isinstance(each, ErrorbarContainer))
     point, _, (interval,) = bar.lines
@@ -51,16 +51,16 @@ def test_the_fidelity_on_fresh_samples_stands_on_the_right_with_its_interval(fou
     assert np.asarray(point.get_ydata())[0] == 0.87
     (ends,) = interval.get_segments()
     assert np.allclose(ends[:, 1], [found.fidelity.lower, found.fidelity.upper])
-    assert "0.87 on 1000 unseen samples\n[0.85, 0.89] at 95%" in key_of(axes)
+    assert "0.87 on 1000 held-out samples\n[0.85, 0.89] at 95%" in key_of(axes)
 
 
 def test_the_certificates_bound_is_marked_and_hollow_where_nothing_was_shown(found):
-    shown = marks_of(plot.curve(found).axes[0], "certified: at least 0.852")
+    shown = marks_of(plot.curve(found).axes[0], "certified: ≥ 0.852")
     assert shown.get_offsets()[0, 1] == pytest.approx(0.852)
     failed = dataclasses.replace(
         found, certificate=dataclasses.replace(found.certificate, certified=False, bound=0.8)
     )
-    hollow = marks_of(plot.curve(failed).axes[0], "not certified: at least 0.800")
+    hollow = marks_of(plot.curve(failed).axes[0], "not certified: ≥ 0.800")
     assert hollow.get_facecolors()[0].tolist() == [1, 1, 1, 1]
     without = plot.curve(dataclasses.replace(found, certificate=None)).axes[0]
     assert not any("certified" in text for text in key_of(without))

@@ -114,6 +114,7 @@ def row(explanation: Explanation, view: View) -> Plain:
         **answers.row(e),
         "truth": view.truth(e.query),
         **{kind: _count(e, kind) for kind in KINDS},
+        "bound": None if e.bound is None else answers.precise(e.bound),
         "fidelity": answers.precise(e.fidelity.value),
         "status": e.status,
         "certified": e.certified,
@@ -181,7 +182,7 @@ def detail(
         else None,
         "kinds": view.kinds_of_all(query),
         "fidelity": measured(e.fidelity),
-        "bound": None if e.certificate is None else answers.precise(e.certificate.bound),
+        "bound": None if e.bound is None else answers.precise(e.bound),
         "attempts": None if e.certificate is None else e.certificate.attempts,
         "tau": e.parameters.tau,
         "steps": [_step(step) for step in e.steps[:_MOST_STEPS]],
@@ -412,6 +413,7 @@ def _step(step: Step) -> list[Any]:
 def _alternative(explanation: Explanation) -> Plain:
     return {
         **{kind: members_of(explanation, kind) for kind in KINDS},
+        "bound": None if explanation.bound is None else answers.precise(explanation.bound),
         "fidelity": answers.precise(explanation.fidelity.value),
         "lower": answers.precise(explanation.fidelity.lower),
         "upper": answers.precise(explanation.fidelity.upper),

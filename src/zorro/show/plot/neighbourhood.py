@@ -14,7 +14,7 @@ from torch_geometric.data import HeteroData
 from zorro.elements.space import BLOCKS
 from zorro.errors import InputError
 from zorro.explanation import Explanation
-from zorro.explanation.written import interval
+from zorro.explanation.text import short_fidelity
 from zorro.graph.edge_index import Edges, EdgesByReceiver
 from zorro.graph.names import LINK_CLASSES, Labels, Names, check_labels, label
 from zorro.question import Level, Query
@@ -353,7 +353,7 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
         name = name_of(class_names, predicted, otherwise=name)
     elif told is not None and label(class_names or {}, told) is not None:
         name = f"{'' if predicted else 'not '}{name_of(class_names, told)}"
-    fidelity, query = explanation.fidelity, explanation.query
+    query = explanation.query
     blocks = [[kind for kind in block if kind in explanation.selected] for block in BLOCKS]
     by_type = explanation.claim.counted
     size = " and ".join(
@@ -365,7 +365,8 @@ def _title(explanation: Explanation, class_names: Labels | None, node_names: Lab
         for block in blocks
         if block
     )
-    return f"{_asked(query, node_names)} → {name}\n{size}, fidelity {interval(fidelity)}"
+    asked, fidelity = _asked(query, node_names), short_fidelity(explanation)
+    return f"{asked} → {name}\n{size}, fidelity {fidelity}"
 
 
 def _asked(query: Query, node_names: Labels | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zorro.elements import KINDS, Kind
 from zorro.elements.edges import named
 from zorro.explanation import Explanation, Step
-from zorro.explanation.written import hundredths
+from zorro.explanation.written import at_least, hundredths
 from zorro.graph.names import Labels, check_labels
 from zorro.show import palette
 from zorro.show.plot.arguments import check_explanation
@@ -141,20 +141,20 @@ def _draw_claim(axes: Axes, explanation: Explanation, at: float) -> None:
         color=_FRESH,
         capsize=4,
         markersize=6,
-        label=f"{hundredths(fidelity.value)} on {fidelity.samples} unseen samples\n"
+        label=f"{hundredths(fidelity.value)} on {fidelity.samples} held-out samples\n"
         f"[{hundredths(fidelity.lower)}, {hundredths(fidelity.upper)}] "
         f"at {fidelity.confidence:.0%}",
     )
     certificate = explanation.certificate
     if certificate is not None:
-        claim = "certified: at least" if explanation.certified else "not certified: at least"
+        claim = "certified:" if explanation.certified else "not certified:"
         axes.scatter(
             [at],
-            [certificate.bound],
+            [certificate.shown],
             marker="^",
             s=40,
             facecolors=_FRESH if explanation.certified else "white",
             edgecolors=_FRESH,
             zorder=4,
-            label=f"{claim} {certificate.bound:.3f}",
+            label=f"{claim} {at_least(certificate.shown, 3)}",
         )

@@ -131,6 +131,7 @@ def _shown(
             "probability": answers.precise(shares[graph.predicted_class]),
             "truth": view.truth(query),
             **counts,
+            "bound": None,
             "fidelity": answers.precise(fidelity.value),
             "status": method,
             "certified": False,

@@ -13,7 +13,7 @@ zorro.distributions = function (container, {rows, summary, wording}) {
       isWhole: true,
     })),
     {
-      name: "Fidelity on unseen samples",
+      name: "Fidelity, estimated on held-out samples",
       key: "fidelity",
       isWhole: false,
       domain: [from, 1],

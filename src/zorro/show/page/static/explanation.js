@@ -144,9 +144,10 @@ zorro.explanation = function (
         .text(
           [
             `${wording.size((key) => other[key].length)},`,
-            `fidelity ${zorro.share(other.fidelity)}`,
+            other.certified ? `fidelity ${zorro.atLeast(other.bound)}, certified; estimated` : "fidelity",
+            zorro.share(other.fidelity),
             `(${zorro.share(other.lower)} to ${zorro.share(other.upper)})`,
-            other.certified ? "certified" : "not certified",
+            ...(other.certified ? [] : ["not certified"]),
           ].join(" "),
         );
       elements(item, other);
@@ -167,15 +168,18 @@ zorro.explanation = function (
   function measured() {
     const {value, lower, upper, samples, confidence} = detail.fidelity;
     return [
-      `${zorro.share(value)} on ${zorro.number(samples)} unseen samples,`,
+      ...(row.certified ? [`${zorro.atLeast(detail.bound, 3)}, ${sure()} sure; estimated`] : []),
+      `${zorro.share(value)} on ${zorro.number(samples)} held-out samples,`,
       `${zorro.percent(confidence)} interval ${zorro.share(lower)} to ${zorro.share(upper)}`,
     ].join(" ");
   }
 
   function proved() {
-    if (!row.certified) return "none";
-    const sure = zorro.percent(1 - summary.delta);
-    return `at least ${detail.bound.toFixed(3)}, ${sure} sure, attempt ${detail.attempts}`;
+    return row.certified ? `${sure()} sure, attempt ${detail.attempts}` : "none";
+  }
+
+  function sure() {
+    return zorro.percent(1 - summary.delta);
   }
 
   function listed(texts, most = mostListed) {

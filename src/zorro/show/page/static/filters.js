@@ -48,7 +48,7 @@ zorro.filters = function (container, {rows, wording, hasTruth, start = {}, onCha
       found(row) &&
       ofAnswers.every(({key, passes}) => !wanted[key] || passes(row, wanted[key])) &&
       (!wanted.status || zorro.statusName(row) === wanted.status) &&
-      (!wanted.fidelity || row.fidelity >= Number(wanted.fidelity)) &&
+      (!wanted.fidelity || (row.bound ?? row.fidelity) >= Number(wanted.fidelity)) &&
       wording.kept.every(({key}) => !wanted[key] || row[key] <= Number(wanted[key]))
     );
   };

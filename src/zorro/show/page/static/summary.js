@@ -106,7 +106,7 @@ zorro.provenance = function (container, {summary, wording}) {
     ["Model", summary.model],
     [wording.level.data, size.join(", ")],
     ["Search", `${summary.search}, ${zorro.number(summary.samples)} samples, seed ${summary.seed}`],
-    ["Measured on", `${unseenSamples.map(zorro.number).join(" to ") || "no"} unseen samples each`],
+    ["Measured on", `${unseenSamples.map(zorro.number).join(" to ") || "no"} held-out samples each`],
     ...(summary.added
       ? [["Added later", `${wording.countedQueries(summary.added)}, one by one, in the explorer`]]
       : []),

@@ -131,7 +131,15 @@ zorro.table = function (
       },
       ...words.answer.columns(words, withTruth),
       ...words.kept.map(({key, nouns}) => number(key, words.capital(nouns), zorro.number, "")),
-      number("fidelity", "Fidelity", zorro.share, "optional"),
+      {
+        name: "Fidelity",
+        kind: "number optional",
+        by: (row) => row.bound ?? row.fidelity,
+        fill: (cell, row) =>
+          cell
+            .attr("title", `estimated ${zorro.share(row.fidelity)}`)
+            .text(row.bound === null ? zorro.share(row.fidelity) : zorro.atLeast(row.bound)),
+      },
       {
         name: "Status",
         kind: "status optional",

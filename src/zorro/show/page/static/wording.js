@@ -196,6 +196,13 @@ zorro.share = (value) =>
     ? ">.99"
     : zorro.rounded(value, 2).toFixed(2).replace(/^0/, "");
 
+// What was shown, rounded down as `zorro.explanation.written` does: ≥ .85.
+zorro.atLeast = (bound, digits = 2) => {
+  const scale = 10 ** digits;
+  const short = (Math.floor(bound * scale + 1e-9) / scale).toFixed(digits);
+  return `≥ ${short.replace(/^0/, "")}`;
+};
+
 zorro.signed = (value) => `${value < 0 ? "−" : ""}${zorro.share(Math.abs(value))}`;
 
 // A threshold as it was given.
