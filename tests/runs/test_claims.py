@@ -20,11 +20,14 @@ TAU, DELTA = 0.85, 0.05
 GIVEN_UP = made_explanation(9, status="budget exhausted")  # after its attempts
 
 
-def explained(node, *, attempts, hits, samples):
-    """An explanation as a search leaves it whose last attempt passed with such hits."""
+def explained(node, *, attempts, hits, samples, held_out=200):
+    """An explanation as a search leaves it whose last attempt passed with such hits.
+
+    Of 200 samples that were held out so many keep the answer.
+    """
     certificate = certificate_of(TAU, DELTA, hits=hits, samples=samples, attempts=attempts)
     assert certificate.certified
-    fidelity = FidelityEstimate(hits, samples, attempts=attempts)
+    fidelity = FidelityEstimate(held_out, 200)
     return replace(made_explanation(node % 40), certificate=certificate, fidelity=fidelity)
 
 
@@ -36,7 +39,10 @@ def simulated(generator, tried):
             yield GIVEN_UP, 0.0
             continue
         hits, samples = int(found.hits[i]), int(found.samples[i])
-        yield explained(i, attempts=attempt, hits=hits, samples=samples), tried[i, attempt - 1]
+        fidelity = tried[i, attempt - 1]
+        held_out = int(generator.binomial(200, fidelity))
+        made = explained(i, attempts=attempt, hits=hits, samples=samples, held_out=held_out)
+        yield made, fidelity
 
 
 def runs_of(generator, tried, *, claims):
@@ -121,7 +127,7 @@ def test_each_record_that_is_impossible_by_itself_is_named():
 
 def test_many_claims_that_are_a_little_false_are_found_together():
     """As by a certificate that is passed too easily: none of them is impossible by itself."""
-    made = [explained(i, attempts=2, hits=366, samples=400) for i in range(50)]
+    made = [explained(i, attempts=2, hits=366, samples=400, held_out=183) for i in range(50)]
     found = check_claims(made, counted_again(*[850] * 50), tau=TAU, delta=DELTA)
     assert found.counts == {"not refuted": 50}
     assert found.is_broken
@@ -132,7 +138,7 @@ def test_many_claims_that_are_a_little_false_are_found_together():
 
 def test_a_false_claim_that_luck_explains_breaks_no_run():
     """One that passed as narrowly as can be is refuted, and may well be honest."""
-    made = [explained(0, attempts=2, hits=34, samples=34)]
+    made = [explained(0, attempts=2, hits=34, samples=34, held_out=160)]
     made += [explained(i, attempts=2, hits=400, samples=400) for i in range(1, 20)]
     found = check_claims(made, counted_again(790, *[999] * 19), tau=TAU, delta=DELTA)
     assert found.counts == {"refuted": 1, "shown again": 19}
@@ -160,7 +166,7 @@ def beyond_chance(chance):
         parameters=replace(made.parameters, beyond_chance=True),
         chance=chance,
         certificate=replace(certificate, delta=DELTA),
-        fidelity=FidelityEstimate(4000, 4000, attempts=2),
+        fidelity=FidelityEstimate(4000, 4000),
     )
 
 

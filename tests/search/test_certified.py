@@ -182,7 +182,7 @@ def test_fidelity_is_measured_on_samples_that_no_certificate_has():
     assert certificate is not None
     held_out = max(200, min(1000, certificate.samples // 4))
     assert explanation.fidelity.samples == held_out
-    selected = {"nodes": explanation.nodes, "features": explanation.features}
+    selected: dict[str, Any] = {"nodes": explanation.nodes, "features": explanation.features}
     measured = zorro.fidelity(0, **selected, samples=held_out)
     assert measured == explanation.fidelity
     assert explanation.bound == max(0.8, certificate.bound)
