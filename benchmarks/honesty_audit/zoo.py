@@ -77,13 +77,14 @@ class Case:
 
     def hits(self, explanation: Explanation, *, runs: int, seed: int) -> int:
         """Return how many inputs keep the prediction, by the plain loop."""
+        kinds = explanation.selected  # of what is not selected all is kept on what is
         return count_hits(
             self.model,
             self.graph.x,
             self.graph.edge_index,
             explanation.node,
-            nodes=explanation.nodes,
-            features=explanation.features,
+            nodes=explanation.nodes if "nodes" in kinds else range(self.graph.nodes),
+            features=explanation.features if "features" in kinds else range(self.graph.features),
             samples=runs,
             seed=seed,
             threshold=self.threshold,

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import scipy.sparse as sp
 import torch
 import torch_geometric.nn as gnn
 from torch import nn
@@ -14,6 +15,7 @@ from zorro import Zorro
 from zorro.evaluation.recorded.linear import linear_values
 from zorro.evaluation.recorded.recording import NotRecordedError, Recording, record
 from zorro.evaluation.recorded.slicing import Sliced, sliced
+from zorro.evaluation.traced.plan import Mixing
 
 NODES, FEATURES, CLASSES = 60, 6, 3
 
@@ -286,3 +288,13 @@ def test_a_recording_that_turns_out_to_be_off_is_dropped():
         sets: dict[str, Any] = {"nodes": nodes, "features": features, "samples": 500}
         measured = Zorro(model, x, edge_index).fidelity(3, **sets)
         assert measured == Zorro(model, x, edge_index, evaluator="any-model").fidelity(3, **sets)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_large_matrices_over_nodes_are_multiplied_in_every_precision(dtype):
+    """Those that are mostly zeros are kept sparse, which torch has not in half precision."""
+    matrix = sp.diags([1.0, 0.5], [0, 1], shape=(400, 400))
+    mixing = Mixing(matrix, device=torch.device("cpu"), dtype=dtype)
+    values = torch.randn(400, 5, 3, generator=torch.Generator().manual_seed(2)).to(dtype)
+    expected = (torch.tensor(matrix.toarray()) @ values.double().flatten(1)).view(400, 5, 3)
+    torch.testing.assert_close(mixing.times(values).double(), expected, rtol=0.02, atol=0.02)

@@ -47,9 +47,11 @@ class Mixing:
         self.is_identity = in_place and self.shape[0] == self.shape[1]
         total = self.shape[0] * self.shape[1]
         self._dense: Tensor | None = None
-        if total <= _SMALL or csr.nnz > _DENSE_SHARE * total:
+        is_exact = dtype in (torch.float, torch.double)
+        has_sparse = is_exact or device.type != "cpu"  # torch has none in half precision there
+        if total <= _SMALL or csr.nnz > _DENSE_SHARE * total or not has_sparse:
             self._dense = torch.as_tensor(csr.toarray(), dtype=dtype, device=device)
-        can_be_thin = device.type == "cpu" and dtype in (torch.float, torch.double)
+        can_be_thin = device.type == "cpu" and is_exact
         self._is_thin = can_be_thin and csr.nnz <= _THIN_SHARE * total
         self._sparse: Tensor | None = None  # made when it is first asked for
         self._transposed: Tensor | None = None  # made when it is first asked for
