@@ -36,8 +36,10 @@ def refuse_within_rounding(event: Event, scores: Tensor, asked: Query) -> None:
     """
     highest = scores.amax(-1, keepdim=True)  # and those that are near it
     margin, least = float(event.gap(scores)), float(rounding(highest))
-    if least > 0 and margin <= least:  # zeros, as behind a ReLU, are exact
-        more = "float" if scores.element_size() < _SINGLE else "double"
+    is_half = scores.element_size() < _SINGLE
+    # Equal counts, as votes are, tie exactly; in half precision roundings make scores equal.
+    if (margin > 0 or is_half) and least > 0 and margin <= least:
+        more = "float" if is_half else "double"
         raise ModelError(
             f"the model's answer at {asked} is decided by {margin:.2g}, and its outputs of about "
             f"{float(highest):.4g} may be off by {least:.2g} in {scores.dtype}: pass "

@@ -103,7 +103,7 @@ class EvaluatorChoice:
 
     def _copies_of(self, graph: ComputationalGraph, program: Program | None) -> Copies:
         """Return what is known of copies of a query's graph in one batch."""
-        if program is not None:
+        if program is not None and program.holds_on_other_graphs:
             # They gave each what it gives alone, or the program would be refused.
             return Copies(not program.looks_at_all_nodes)
         if self._copies is None or self._copies[0] is not graph:

@@ -34,6 +34,7 @@ class RecordedProgram(Program):
     """
 
     name = "recorded"
+    holds_on_other_graphs = False  # the model may ask how many nodes there are
 
     def __init__(self, predictor: Predictor, graph: ComputationalGraph) -> None:
         readout, nodes = graph.readout, graph.x.size(0)

@@ -61,7 +61,7 @@ def check(
         memory=memory,
         event=event,
         space=space,
-        copies=Copies(not program.looks_at_all_nodes),
+        copies=Copies(program.holds_on_other_graphs and not program.looks_at_all_nodes),
     )
 
     def tried() -> tuple[Tensor, list[Selection], list[Tensor]]:

@@ -229,7 +229,8 @@ class TracedEvaluator(Evaluator):
     def reads_candidates_only(self) -> bool:
         """Whether the query's output is known to rest on no other node's features."""
         candidates = self.graph.candidates.numel()
-        return not self._program.looks_at_all_nodes and all(
+        is_known = self._program.holds_on_other_graphs and not self._program.looks_at_all_nodes
+        return is_known and all(
             bool((plan.needs < candidates).all()) for plan in self._program.entries.values()
         )
 

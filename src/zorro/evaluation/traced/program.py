@@ -101,6 +101,7 @@ class Program:
     """
 
     name = "traced"
+    holds_on_other_graphs = True  # what it reads here it reads on any part of the graph
 
     def __init__(
         self,
