@@ -74,7 +74,7 @@ def test_rows_are_sorted(page, written):
         ("status", "reached", [20]),
         ("answer", "right", [7, 21, 23]),
         ("nodes", "2", [7, 20, 21, 22, 23]),
-        ("features", "2", [8]),
+        ("features", "2", [8, 21]),
         ("class", "1", [7, 8, 20, 21, 22, 23]),
     ],
 )

@@ -62,7 +62,7 @@ class ZorroExplainer(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no 
     >>> explanation.node_mask.nonzero().tolist()
     [[0, 0]]
     >>> explanation.zorro[1]
-    Explanation(node 1 → class 0: 1 nodes × 1 features, fidelity 1.00 [0.97, 1.00], certified)
+    Explanation(node 1 → class 0: 1 nodes × 1 features, fidelity ≥ 0.97, certified)
 
     Masks are of zeros and ones on the whole graph's ids. With `node_mask_type` `attributes` the
     mask is the explanation V_s ⊗ F_s (N, d); `object` keeps only V_s (N, 1) and

@@ -93,7 +93,7 @@ class Run:
     >>> [len(found.nodes) for found in run], run.median_sizes()
     ([1, 1, 2], {'nodes': 1.0, 'features': 2.0})
     >>> run.explanation(11)
-    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity ≥ 0.97, certified)
     >>> run.counts()
     Counts(explained=3, failed=0, certified=3)
 

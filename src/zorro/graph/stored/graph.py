@@ -128,7 +128,7 @@ class StoredGraph:
     >>> club.num_nodes, club.num_edges, club.num_features
     (34, 156, 4)
     >>> Zorro(SimpleConv(), club.x, club.edge_index).explain(11)
-    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity 1.00 [0.97, 1.00], certified)
+    Explanation(node 11 → class 1: 1 nodes × 2 features, fidelity ≥ 0.97, certified)
 
     Args:
         x: the features, read where they are needed.
