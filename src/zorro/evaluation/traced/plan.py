@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,10 +82,10 @@ class Mixing:
             return values
         if self._picked is not None:
             return values[self._picked]
-        flat = values.reshape(values.size(0), -1)
+        flat = values.reshape(values.size(0), math.prod(values.shape[1:]))
         is_wide = flat.size(1) >= _WIDE and not flat.requires_grad
         matrix = self._by_row if self._dense is None or (is_wide and self._is_thin) else self._dense
-        return (matrix @ flat).view(-1, *values.shape[1:])
+        return (matrix @ flat).view(self.shape[0], *values.shape[1:])
 
     def times_with(self, values: Tensor, weight: Tensor | None) -> Tensor:
         """Return A V W for values V (m, B, d) and a weight W (d, h), in the cheaper order."""
@@ -109,14 +110,14 @@ class Mixing:
 
     def transposed_times(self, values: Tensor) -> Tensor:
         """Return the product of the transposed matrix with values (r, …), as (m, …)."""
-        flat = values.reshape(values.size(0), -1)
+        flat = values.reshape(values.size(0), math.prod(values.shape[1:]))
         if self._dense is not None:
-            return (self._dense.t() @ flat).view(-1, *values.shape[1:])
+            return (self._dense.t() @ flat).view(self.shape[1], *values.shape[1:])
         if self._transposed is None:
             self._transposed = _compressed(
                 self._columns.transpose(), device=self._device, dtype=self._dtype
             )
-        return (self._transposed @ flat).view(-1, *values.shape[1:])
+        return (self._transposed @ flat).view(self.shape[1], *values.shape[1:])
 
     def columns(self, columns: Tensor) -> Tensor:
         """Return some columns, dense, (r, k)."""
